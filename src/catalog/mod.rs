@@ -1,0 +1,1 @@
+//! The catalog: what is derived from the vault, in SQLite.

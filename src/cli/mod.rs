@@ -1,0 +1,255 @@
+//! The command line: one file a verb. Parses, calls `flow`, prints.
+
+mod actor;
+mod audit;
+mod cat;
+mod check;
+mod commit;
+mod completions;
+mod demo;
+mod diff;
+mod doctor;
+mod edit;
+mod find;
+mod glob;
+mod grep;
+mod init;
+mod log;
+mod ls;
+mod man;
+mod merge;
+mod mv;
+mod new;
+mod output;
+mod propose;
+mod reindex;
+mod review;
+mod rm;
+mod rollback;
+mod show;
+mod status;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::flow::vault::Vault;
+use crate::model::clock::Env;
+use crate::model::fault::{Fault, Kind};
+pub(crate) use output::Output;
+
+/// The flags of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Globals {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Act as this actor of .runebook/actors.yaml
+    #[arg(long = "as", value_name = "ACTOR", global = true)]
+    pub(crate) acting: Option<String>,
+    /// Print JSON instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = output::ColorChoice::Auto, value_name = "WHEN", global = true)]
+    pub(crate) color: output::ColorChoice,
+    /// Print only what was asked for
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more about what is done
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "runebook", version, about, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// All verbs; each has a file of its own with an `Args` and a `run`.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a vault here, or make one of what is here
+    Init(init::Args),
+    /// Show the state of the vault: index, proposals, uncommitted changes
+    Status(status::Args),
+    /// Examine the vault and this machine, and say what to mend
+    Doctor(doctor::Args),
+    /// Take a copy of the example vault through the whole loop
+    Demo(demo::Args),
+    /// Add and list the people and agents of the vault
+    Actor(actor::Args),
+    /// List a directory
+    Ls(ls::Args),
+    /// Show the tree below a directory
+    Tree(tree::Args),
+    /// Print a memory, a section of it or a range of lines
+    Cat(cat::Args),
+    /// Search the files for a pattern
+    Grep(grep::Args),
+    /// List the files whose paths match a pattern
+    Glob(glob::Args),
+    /// Search the memories
+    Find(find::Args),
+    /// Show what changed, by whose word
+    Log(log::Args),
+    /// Show a proposal, an event or a commit
+    Show(show::Args),
+    /// Show what differs between states of the vault
+    Diff(diff::Args),
+    /// Make a new memory
+    New(new::Args),
+    /// Open a memory in your editor
+    Edit(edit::Args),
+    /// Move or rename
+    Mv(mv::Args),
+    /// Remove
+    Rm(rm::Args),
+    /// Commit your own changes to the approved branch
+    Commit(commit::Args),
+    /// Check memories and report findings
+    Check(check::Args),
+    /// Propose changes on a branch of their own
+    Propose(propose::Args),
+    /// Review what was proposed
+    Review(review::Args),
+    /// Merge an approved proposal
+    Merge(merge::Args),
+    /// Take back a merged proposal
+    Rollback(rollback::Args),
+    /// Verify that everything on the approved branch was allowed
+    Audit(audit::Args),
+    /// Bring the index up to date
+    Reindex(reindex::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
+}
+
+/// What a verb works with.
+pub(crate) struct Session<'e> {
+    pub(crate) env: &'e Env,
+    pub(crate) globals: Globals,
+    pub(crate) out: Output,
+}
+
+impl<'e> Session<'e> {
+    /// Where the person stands, or the directory of `-C`.
+    pub(crate) fn directory(&self) -> PathBuf {
+        match &self.globals.directory {
+            Some(directory) => self.env.current_dir.join(directory),
+            None => self.env.current_dir.clone(),
+        }
+    }
+
+    /// The vault of the directory.
+    pub(crate) fn vault(&self) -> Result<Vault<'e>, Fault> {
+        Vault::open(self.env, &self.directory())
+    }
+}
+
+/// How a verb that did not fail ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// It did what was asked.
+    Yes,
+    /// It reports findings, or found nothing. Exit status 1.
+    Nothing,
+    /// It reports a refusal (not approved, not allowed). Exit status 4.
+    Refused,
+    /// It reports a conflict. Exit status 3.
+    Conflict,
+}
+
+impl Command {
+    fn run(self, session: &mut Session<'_>) -> Result<Done, Fault> {
+        match self {
+            Command::Init(args) => init::run(args, session),
+            Command::Status(args) => status::run(args, session),
+            Command::Doctor(args) => doctor::run(args, session),
+            Command::Demo(args) => demo::run(args, session),
+            Command::Actor(args) => actor::run(args, session),
+            Command::Ls(args) => ls::run(args, session),
+            Command::Tree(args) => tree::run(args, session),
+            Command::Cat(args) => cat::run(args, session),
+            Command::Grep(args) => grep::run(args, session),
+            Command::Glob(args) => glob::run(args, session),
+            Command::Find(args) => find::run(args, session),
+            Command::Log(args) => log::run(args, session),
+            Command::Show(args) => show::run(args, session),
+            Command::Diff(args) => diff::run(args, session),
+            Command::New(args) => new::run(args, session),
+            Command::Edit(args) => edit::run(args, session),
+            Command::Mv(args) => mv::run(args, session),
+            Command::Rm(args) => rm::run(args, session),
+            Command::Commit(args) => commit::run(args, session),
+            Command::Check(args) => check::run(args, session),
+            Command::Propose(args) => propose::run(args, session),
+            Command::Review(args) => review::run(args, session),
+            Command::Merge(args) => merge::run(args, session),
+            Command::Rollback(args) => rollback::run(args, session),
+            Command::Audit(args) => audit::run(args, session),
+            Command::Reindex(args) => reindex::run(args, session),
+            Command::Completions(args) => completions::run(args, session),
+            Command::Man(args) => man::run(args, session),
+        }
+    }
+}
+
+/// Runs the program with the process's arguments and environment.
+#[must_use]
+pub fn main() -> ExitCode {
+    let env = match Env::from_process() {
+        Ok(env) => env,
+        Err(error) => {
+            output::complain(&format!("reading the environment: {error}"), None);
+            return ExitCode::from(Kind::Failed.exit_status());
+        }
+    };
+    ExitCode::from(run(&env, std::env::args_os().collect()))
+}
+
+/// Runs one command line and returns the exit status.
+fn run(env: &Env, args: Vec<OsString>) -> u8 {
+    let parsed = Cli::command().try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to stdout with status 0, a wrong command line to stderr with 2.
+            let status = if error.use_stderr() { Kind::Usage.exit_status() } else { 0 };
+            let _ = error.print();
+            return status;
+        }
+    };
+    let out = Output::new(env, &cli.globals);
+    let mut session = Session { env, globals: cli.globals, out };
+    let result = cli.command.run(&mut session);
+    let status = match result {
+        Ok(Done::Yes) => 0,
+        Ok(Done::Nothing) => 1,
+        Ok(Done::Conflict) => 3,
+        Ok(Done::Refused) => 4,
+        Err(fault) => {
+            session.out.fault(&fault);
+            fault.kind().exit_status()
+        }
+    };
+    match session.out.finish() {
+        Ok(()) => status,
+        // Nobody reads any more: `runebook ls | head` is no error.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            output::complain(&format!("writing the output: {error}"), None);
+            Kind::Failed.exit_status()
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The only place that prints. Text for people is buffered and coloured on a terminal; JSON is one document, or one
+//! line each for lists; messages go to stderr.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::Globals;
+use crate::model::clock::Env;
+use crate::model::fault::Fault;
+use crate::model::finding::Severity;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What a piece of text is, and so how it is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A path or URI.
+    Path,
+    /// A name that matters: an id, a state.
+    Name,
+    /// Good.
+    Good,
+    /// Needs attention.
+    Warn,
+    /// Bad.
+    Bad,
+    /// Of less interest.
+    Dim,
+    /// A heading.
+    Bold,
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        match self {
+            Tone::Path => Style::new().fg_color(Some(AnsiColor::Cyan.into())),
+            Tone::Name => Style::new().fg_color(Some(AnsiColor::Magenta.into())),
+            Tone::Good => Style::new().fg_color(Some(AnsiColor::Green.into())),
+            Tone::Warn => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
+            Tone::Bad => Style::new().fg_color(Some(AnsiColor::Red.into())).bold(),
+            Tone::Dim => Style::new().dimmed(),
+            Tone::Bold => Style::new().bold(),
+        }
+    }
+}
+
+impl From<Severity> for Tone {
+    fn from(severity: Severity) -> Tone {
+        match severity {
+            Severity::Info => Tone::Dim,
+            Severity::Warning | Severity::Person => Tone::Warn,
+            Severity::Error => Tone::Bad,
+        }
+    }
+}
+
+/// Where a verb writes. Write errors are kept and reported once, at the end.
+pub(crate) struct Output {
+    to: BufWriter<io::Stdout>,
+    error: Option<io::Error>,
+    color: bool,
+    color_errors: bool,
+    /// Whether JSON was asked for.
+    pub(crate) json: bool,
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Output {
+    pub(crate) fn new(env: &Env, globals: &Globals) -> Output {
+        let wanted = |terminal: bool| match globals.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && env.var("NO_COLOR").is_none() && env.var("TERM") != Some("dumb"),
+        };
+        Output {
+            color: wanted(io::stdout().is_terminal()),
+            color_errors: wanted(io::stderr().is_terminal()),
+            to: BufWriter::new(io::stdout()),
+            error: None,
+            json: globals.json,
+            quiet: globals.quiet,
+            verbose: globals.verbose,
+        }
+    }
+
+    /// A piece of text in its colour, if there are colours.
+    pub(crate) fn paint(&self, tone: Tone, text: impl AsRef<str>) -> String {
+        let text = printable(text.as_ref());
+        if self.color { format!("{}{text}{:#}", tone.style(), tone.style()) } else { text }
+    }
+
+    /// Bytes as they are: a file's content.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        if self.error.is_none()
+            && let Err(error) = self.to.write_all(bytes)
+        {
+            self.error = Some(error);
+        }
+    }
+
+    /// One line for people.
+    pub(crate) fn line(&mut self, line: impl AsRef<str>) {
+        self.raw(line.as_ref().as_bytes());
+        self.raw(b"\n");
+    }
+
+    /// One JSON document, indented.
+    pub(crate) fn document(&mut self, value: &impl Serialize) {
+        match serde_json::to_vec_pretty(value) {
+            Ok(bytes) => {
+                self.raw(&bytes);
+                self.raw(b"\n");
+            }
+            Err(error) => self.error = Some(error.into()),
+        }
+    }
+
+    /// One line of a list in JSON.
+    pub(crate) fn record(&mut self, value: &impl Serialize) {
+        match serde_json::to_vec(value) {
+            Ok(bytes) => {
+                self.raw(&bytes);
+                self.raw(b"\n");
+            }
+            Err(error) => self.error = Some(error.into()),
+        }
+    }
+
+    /// A message on stderr, unless `--quiet`.
+    pub(crate) fn note(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            err_line(text.as_ref());
+        }
+    }
+
+    /// A message on stderr with `--verbose`.
+    pub(crate) fn detail(&self, text: impl AsRef<str>) {
+        if self.verbose {
+            err_line(text.as_ref());
+        }
+    }
+
+    /// A warning on stderr, unless `--quiet`.
+    pub(crate) fn warn(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            let label = if self.color_errors {
+                format!("{}warning:{:#}", Tone::Warn.style(), Tone::Warn.style())
+            } else {
+                "warning:".to_owned()
+            };
+            err_line(&format!("{label} {}", printable(text.as_ref())));
+        }
+    }
+
+    /// An error: as JSON on stdout if JSON was asked for, and always for people on stderr.
+    pub(crate) fn fault(&mut self, fault: &Fault) {
+        if self.json {
+            let value = serde_json::json!({ "error": {
+                "message": fault.to_string(),
+                "hint": fault.hint(),
+                "exit_status": fault.kind().exit_status(),
+            }});
+            self.document(&value);
+        }
+        let hint = fault.hint();
+        if self.color_errors {
+            let style = Tone::Bad.style();
+            err_line(&format!("{style}error:{style:#} {}", printable(&fault.to_string())));
+            if let Some(hint) = hint {
+                err_line(&format!(
+                    "{}hint:{:#} {}",
+                    Tone::Good.style(),
+                    Tone::Good.style(),
+                    printable(&hint)
+                ));
+            }
+        } else {
+            complain(&fault.to_string(), hint.as_deref());
+        }
+    }
+
+    /// Whether stderr is a terminal that may show a bar.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.to.flush(),
+        }
+    }
+}
+
+/// An error for people, without colours.
+pub(crate) fn complain(message: &str, hint: Option<&str>) {
+    err_line(&format!("error: {}", printable(message)));
+    if let Some(hint) = hint {
+        err_line(&format!("hint: {}", printable(hint)));
+    }
+}
+
+fn err_line(text: &str) {
+    // Nothing can be said when stderr itself is gone.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Text of the vault for a terminal: control characters are shown, not obeyed.
+pub(crate) fn printable(text: &str) -> String {
+    if !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return text.to_owned();
+    }
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() && !matches!(c, '\n' | '\t') {
+                c.escape_unicode().collect::<Vec<_>>()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
+}

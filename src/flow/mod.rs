@@ -1,0 +1,5 @@
+//! Everything that changes something or brings the lower modules together. A verb is a function here with a typed
+//! request and answer; a face (`cli`) only parses and prints.
+
+pub mod acting;
+pub mod vault;

@@ -1,0 +1,199 @@
+//! Opening a vault: the repository, its settings, its clock, and what stands on main.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::actor::{Actors, ActorsError};
+use crate::model::clock::{Clock, Env};
+use crate::model::config::{Config, ConfigError};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::model::policy::{PolicyError, Rules};
+use crate::store::git::{Head, Repo};
+
+/// Where the settings stand in every vault.
+pub const CONFIG: &str = ".runebook/config.yaml";
+/// Where the actors stand in every vault.
+pub const ACTORS: &str = ".runebook/actors.yaml";
+/// Where the policy stands in every vault.
+pub const POLICY: &str = ".runebook/policy.yaml";
+
+/// Why a vault cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// The repository has no `.runebook/`.
+    #[error("{} is a git repository, but no vault", .0.display())]
+    NoVault(PathBuf),
+    /// Its settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Its actors cannot be used.
+    #[error(transparent)]
+    Actors(#[from] ActorsError),
+    /// Its policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The approved branch does not exist.
+    #[error("the approved branch `{0}` has no commit")]
+    NoMain(String),
+    /// The operation needs files and there are none.
+    #[error("{} is a bare repository: it has no files to edit", .0.display())]
+    Bare(PathBuf),
+    /// A file of the settings cannot be read.
+    #[error("reading {}: {why}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+}
+
+impl Explain for VaultError {
+    fn kind(&self) -> Kind {
+        match self {
+            VaultError::NoVault(_) | VaultError::Bare(_) => Kind::Usage,
+            _ => Kind::Failed,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            VaultError::NoVault(_) => Some("run `runebook init --existing` to make it one".to_owned()),
+            VaultError::Config(_) => Some(format!("mend {CONFIG}, or see `git log -- {CONFIG}`")),
+            VaultError::Actors(_) => Some(format!("an admin mends {ACTORS} on the approved branch")),
+            VaultError::Policy(_) => Some(format!("an admin mends {POLICY} on the approved branch")),
+            VaultError::NoMain(branch) => Some(format!(
+                "commit something on `{branch}`, or set main_branch in {CONFIG} to the branch that holds the memories"
+            )),
+            VaultError::Bare(_) => Some("clone it and work in the clone".to_owned()),
+            VaultError::Read { .. } => None,
+        }
+    }
+}
+
+/// An open vault.
+pub struct Vault<'e> {
+    /// The program's environment.
+    pub env: &'e Env,
+    /// The repository.
+    pub repo: Repo,
+    /// The settings.
+    pub config: Config,
+    /// The time, in the vault's zone.
+    pub clock: Clock,
+}
+
+/// What decides who may do what: the settings at one commit.
+#[derive(Debug, Clone)]
+pub struct Governance {
+    /// The actors.
+    pub actors: Actors,
+    /// The policy.
+    pub rules: Rules,
+    /// The blob of `actors.yaml`, zero where there is none.
+    pub actors_oid: Oid,
+    /// The blob of `policy.yaml`, zero where there is none.
+    pub policy_oid: Oid,
+}
+
+impl<'e> Vault<'e> {
+    /// Opens the vault that holds `from`, looking upwards.
+    ///
+    /// # Errors
+    /// When there is no repository, it cannot be handled, it is no vault, or its settings cannot be read.
+    pub fn open(env: &'e Env, from: &Path) -> Result<Vault<'e>, Fault> {
+        let repo = Repo::discover(from)?;
+        let text = match repo.work_dir() {
+            Some(root) => {
+                let path = root.join(CONFIG);
+                match std::fs::read_to_string(&path) {
+                    Ok(text) => Some(text),
+                    Err(why) if why.kind() == std::io::ErrorKind::NotFound => None,
+                    Err(why) => return Err(VaultError::Read { path, why }.into()),
+                }
+            }
+            None => None,
+        };
+        let text = match text {
+            Some(text) => text,
+            // A bare repository, or another branch is checked out that has no settings: HEAD's or main's hold.
+            None => settings_in_history(&repo)?,
+        };
+        let config = Config::parse(&text).map_err(VaultError::from)?;
+        let clock = env.clock.in_zone(config.zone().map_err(VaultError::from)?);
+        Ok(Vault { env, repo, config, clock })
+    }
+
+    /// The root of the files.
+    ///
+    /// # Errors
+    /// In a bare repository.
+    pub fn root(&self) -> Result<&Path, VaultError> {
+        self.repo.work_dir().ok_or_else(|| VaultError::Bare(self.repo.git_dir().to_owned()))
+    }
+
+    /// Where derived state of the whole vault is kept: `<common git directory>/runebook`.
+    #[must_use]
+    pub fn derived_dir(&self) -> PathBuf {
+        self.repo.common_dir().join("runebook")
+    }
+
+    /// The full name of the approved branch's reference.
+    #[must_use]
+    pub fn main_ref(&self) -> String {
+        format!("refs/heads/{}", self.config.main_branch)
+    }
+
+    /// The commit of main.
+    ///
+    /// # Errors
+    /// When the branch is unborn or missing.
+    pub fn main(&self) -> Result<Oid, Fault> {
+        let found = self.repo.ref_oid(&self.main_ref())?;
+        Ok(found.ok_or_else(|| VaultError::NoMain(self.config.main_branch.clone()))?)
+    }
+
+    /// The actors and the policy at a commit. A vault without `policy.yaml` has the built-in defaults.
+    ///
+    /// # Errors
+    /// When a file cannot be read or understood.
+    pub fn governance(&self, commit: Oid) -> Result<Governance, Fault> {
+        let tree = self.repo.tree_of(commit)?;
+        let text = |name: &str| -> Result<(Oid, String), Fault> {
+            let path = VaultPath::parse(name)?;
+            match self.repo.entry_at(tree, &path)? {
+                Some(entry) => {
+                    Ok((entry.oid, String::from_utf8_lossy(&self.repo.blob(entry.oid)?).into_owned()))
+                }
+                None => Ok((Oid::ZERO, String::new())),
+            }
+        };
+        let (actors_oid, actors) = text(ACTORS)?;
+        let (policy_oid, policy) = text(POLICY)?;
+        let policy = if policy.trim().is_empty() { "version: 1".to_owned() } else { policy };
+        Ok(Governance {
+            actors: Actors::parse(&actors).map_err(VaultError::from)?,
+            rules: Rules::parse(&policy).map_err(VaultError::from)?,
+            actors_oid,
+            policy_oid,
+        })
+    }
+}
+
+fn settings_in_history(repo: &Repo) -> Result<String, Fault> {
+    let path = VaultPath::parse(CONFIG)?;
+    let head = match repo.head()? {
+        Head::Branch(_, oid) => oid,
+        Head::Detached(oid) => Some(oid),
+    };
+    let mains = ["refs/heads/main", "refs/heads/master"].into_iter().map(|name| repo.ref_oid(name));
+    for oid in std::iter::once(Ok(head)).chain(mains) {
+        if let Some(oid) = oid?
+            && let Some(bytes) = repo.file_at(repo.tree_of(oid)?, &path)?
+        {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    Err(VaultError::NoVault(repo.work_dir().unwrap_or(repo.git_dir()).to_owned()).into())
+}

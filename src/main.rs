@@ -1,0 +1,7 @@
+//! The program: parse, run, exit status.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    runebook::cli::main()
+}

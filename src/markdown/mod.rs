@@ -1,0 +1,1 @@
+//! Reading Markdown: front matter, headings, links, tags, chunks. Pure functions over text.

@@ -1,0 +1,144 @@
+//! Time, chance and environment: the only door to them. Tests put fixed ones in.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use jiff::{Timestamp, ZonedDateTime, tz::TimeZone};
+
+use super::commit::GitTime;
+
+/// Where the time comes from, and in which zone it is stored.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    fixed: Option<Timestamp>,
+    zone: TimeZone,
+}
+
+impl Clock {
+    /// The machine's clock, in UTC until [`Clock::in_zone`] says otherwise.
+    #[must_use]
+    pub fn system() -> Clock {
+        Clock { fixed: None, zone: TimeZone::UTC }
+    }
+
+    /// A clock that stands still.
+    #[must_use]
+    pub fn fixed(at: Timestamp) -> Clock {
+        Clock { fixed: Some(at), zone: TimeZone::UTC }
+    }
+
+    /// The same clock in the vault's zone; the machine's own zone never changes a stored byte.
+    #[must_use]
+    pub fn in_zone(&self, zone: TimeZone) -> Clock {
+        Clock { fixed: self.fixed, zone }
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.fixed.unwrap_or_else(Timestamp::now)
+    }
+
+    /// Now, in the vault's zone.
+    #[must_use]
+    pub fn now_zoned(&self) -> ZonedDateTime {
+        self.now().to_zoned_datetime(self.zone.clone())
+    }
+
+    /// Now as git stores it: whole seconds and an offset in minutes.
+    #[must_use]
+    pub fn git_time(&self) -> GitTime {
+        let now = self.now_zoned();
+        GitTime { seconds: now.timestamp().as_second(), offset_minutes: now.offset().seconds() / 60 }
+    }
+
+    /// Now as it is written into front matter: RFC 3339 with the offset, whole seconds.
+    #[must_use]
+    pub fn stamp(&self) -> String {
+        self.now_zoned().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    }
+}
+
+/// Where chance comes from.
+#[derive(Debug)]
+pub enum Entropy {
+    /// The operating system.
+    System,
+    /// A counter from a seed: the same sequence every time. For tests.
+    Seeded(Mutex<u64>),
+}
+
+impl Entropy {
+    /// The repeatable sequence that a seed gives.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Entropy {
+        Entropy::Seeded(Mutex::new(seed))
+    }
+
+    /// `N` random bytes, or the operating system's error.
+    ///
+    /// # Errors
+    /// When the operating system has none to give.
+    pub fn bytes<const N: usize>(&self) -> std::io::Result<[u8; N]> {
+        let mut out = [0; N];
+        match self {
+            Entropy::System => getrandom::fill(&mut out).map_err(std::io::Error::other)?,
+            Entropy::Seeded(state) => {
+                let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                for byte in &mut out {
+                    // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+                    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+                    let mut z = *state;
+                    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+                    *byte = (z ^ (z >> 31)) as u8;
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// What the program was started with: the variables it may look at, the clock, the source of chance.
+#[derive(Debug)]
+pub struct Env {
+    /// The environment's variables.
+    pub vars: BTreeMap<String, String>,
+    /// The time.
+    pub clock: Clock,
+    /// Chance.
+    pub entropy: Entropy,
+    /// Where the person stands.
+    pub current_dir: std::path::PathBuf,
+}
+
+impl Env {
+    /// A variable that is set and not empty.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Reads the process's environment. `RUNEBOOK_NOW` (RFC 3339) fixes the clock and `RUNEBOOK_SEED` (a number)
+    /// the source of chance, so that a recorded example comes out the same every time.
+    ///
+    /// # Errors
+    /// When the current directory is gone, or one of the two variables cannot be read.
+    pub fn from_process() -> std::io::Result<Env> {
+        let vars: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+            .collect();
+        let wrong = |name: &str, value: &str| {
+            std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("{name}={value} cannot be read"))
+        };
+        let clock = match vars.get("RUNEBOOK_NOW") {
+            Some(text) => Clock::fixed(text.parse().map_err(|_| wrong("RUNEBOOK_NOW", text))?),
+            None => Clock::system(),
+        };
+        let entropy = match vars.get("RUNEBOOK_SEED") {
+            Some(text) => Entropy::seeded(text.parse().map_err(|_| wrong("RUNEBOOK_SEED", text))?),
+            None => Entropy::System,
+        };
+        Ok(Env { vars, clock, entropy, current_dir: std::env::current_dir()? })
+    }
+}

@@ -1,0 +1,123 @@
+//! The vault's settings: `.runebook/config.yaml`.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the summaries of directories are files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LayerFiles {
+    /// They are not; they are served live.
+    #[default]
+    Off,
+    /// They are tracked files beside the memories.
+    Tracked,
+}
+
+/// The settings of the layers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Layers {
+    /// Whether they are files.
+    pub files: LayerFiles,
+}
+
+/// The settings of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Index {
+    /// The most tokens of one chunk (see [`crate::markdown::tokens`] for the estimate).
+    pub chunk_tokens: u32,
+    /// Files over this many bytes are indexed by name and head only.
+    pub max_file_bytes: u64,
+    /// How long a `find` may spend on bringing the index up to date before it answers with what there is, in
+    /// milliseconds.
+    pub freshness_ms: u64,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Index { chunk_tokens: 400, max_file_bytes: 64 << 20, freshness_ms: 10_000 }
+    }
+}
+
+/// The file `.runebook/config.yaml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// The version of the file's form. 1.
+    pub version: u32,
+    /// The branch on which approved memories stand.
+    pub main_branch: String,
+    /// The IANA zone of every stored time.
+    pub time_zone: String,
+    /// Globs of files that are no part of the memory, besides what `.gitignore` names.
+    pub ignore: Vec<String>,
+    /// Folders of templates, left alone.
+    pub templates: Vec<String>,
+    /// Names of front-matter keys in this vault for ours: `type: memory_type` reads our `type` from `memory_type`.
+    pub fields: BTreeMap<String, String>,
+    /// The layers.
+    pub layers: Layers,
+    /// The index.
+    pub index: Index,
+    /// Keys that this program does not know: kept, and a finding.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            version: 1,
+            main_branch: "main".to_owned(),
+            time_zone: "UTC".to_owned(),
+            ignore: Vec::new(),
+            templates: Vec::new(),
+            fields: BTreeMap::new(),
+            layers: Layers::default(),
+            index: Index::default(),
+            unknown: BTreeMap::new(),
+        }
+    }
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("config.yaml cannot be read: {0}")]
+pub struct ConfigError(pub String);
+
+impl Config {
+    /// Reads the file's text.
+    ///
+    /// # Errors
+    /// When it is not of the form, its version is unknown or its time zone does not exist.
+    pub fn parse(text: &str) -> Result<Config, ConfigError> {
+        let config: Config = if text.trim().is_empty() {
+            Config::default()
+        } else {
+            serde_yaml::from_str(text).map_err(|e| ConfigError(e.to_string()))?
+        };
+        if config.version != 1 {
+            return Err(ConfigError(format!(
+                "version {} is not known; this program knows 1",
+                config.version
+            )));
+        }
+        config.zone()?;
+        Ok(config)
+    }
+
+    /// The zone of stored times.
+    ///
+    /// # Errors
+    /// When there is no zone of that name.
+    pub fn zone(&self) -> Result<TimeZone, ConfigError> {
+        TimeZone::get(&self.time_zone).map_err(|_| {
+            ConfigError(format!("time_zone `{}` is no zone (try Europe/Berlin, UTC)", self.time_zone))
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! Events of a proposal: the canonical form of their commit messages.

@@ -1,0 +1,85 @@
+//! What every error of ours can say besides its message: of which kind it is and what to do next.
+
+/// The kinds of outcome that a caller tells apart; each has one exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Findings were reported, or nothing was found. Exit status 1.
+    Nothing,
+    /// The request itself is wrong: a flag, a URI, a value. Exit status 2.
+    Usage,
+    /// Somebody else was there first: a conflict, a stale proposal, a held lock. Exit status 3.
+    Conflict,
+    /// The actor may not do this, or the policy refuses it. Exit status 4.
+    NotAllowed,
+    /// It could not be done: input or output failed, something is corrupt. Exit status 5.
+    Failed,
+}
+
+impl Kind {
+    /// The exit status of the program for this kind.
+    #[must_use]
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Kind::Nothing => 1,
+            Kind::Usage => 2,
+            Kind::Conflict => 3,
+            Kind::NotAllowed => 4,
+            Kind::Failed => 5,
+        }
+    }
+}
+
+/// An error that can be explained to a person: its `Display` says what was being done, to what, and why it
+/// failed; [`Explain::hint`] says what to do next.
+pub trait Explain: std::error::Error + Send + Sync + 'static {
+    /// The kind, which gives the exit status.
+    fn kind(&self) -> Kind;
+
+    /// What to do next, as a full sentence or a command; `None` where the message says it already.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Any explained error, as it travels from `flow` to `cli`.
+///
+/// It is no `std::error::Error` itself, so that `?` turns every error that explains itself into one.
+pub struct Fault(Box<dyn Explain>);
+
+impl Fault {
+    /// The kind, which gives the exit status.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.kind()
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        self.0.hint()
+    }
+
+    /// The error within, for a caller that tells a particular one apart.
+    #[must_use]
+    pub fn as_error(&self) -> &(dyn std::error::Error + 'static) {
+        self.0.as_ref()
+    }
+}
+
+impl<E: Explain> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Fault(Box::new(error))
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::fmt::Debug for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,1 @@
+//! Proposals: their states, folded from events.

@@ -1,0 +1,231 @@
+//! The one place that names git2. Everything goes in and out as our own types.
+//!
+//! Objects are read raw and their hashes are checked, so no replace ref, graft, commit graph or mailmap has a say
+//! in what a commit is.
+
+mod objects;
+mod refs;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::model::commit::Commit;
+use crate::model::fault::{Explain, Kind};
+use crate::model::id::Oid;
+
+pub use refs::{Head, RefUpdate};
+
+/// What can go wrong in git.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no repository here or above.
+    #[error("there is no git repository at {} or above it", .0.display())]
+    NoRepository(PathBuf),
+    /// The repository is of a kind that cannot be handled safely.
+    #[error("the repository at {} cannot be used: {why}", path.display())]
+    Unsupported {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A revision names nothing.
+    #[error("`{0}` names no commit")]
+    NoCommit(String),
+    /// An object is missing or damaged.
+    #[error("object {oid} in {} cannot be read: {why}", path.display())]
+    Object {
+        /// The repository.
+        path: PathBuf,
+        /// The object.
+        oid: Oid,
+        /// Why.
+        why: String,
+    },
+    /// A reference is not what it was when the operation began.
+    #[error("`{name}` moved while this was being done")]
+    RefMoved {
+        /// The reference.
+        name: String,
+    },
+    /// A file of git's is locked by another process, or was left by one that died.
+    #[error("{} is locked", .0.display())]
+    Locked(PathBuf),
+    /// Anything else that libgit2 reports.
+    #[error("{doing}: {why}")]
+    Other {
+        /// What was being done.
+        doing: String,
+        /// What libgit2 says.
+        why: String,
+    },
+}
+
+impl Explain for GitError {
+    fn kind(&self) -> Kind {
+        match self {
+            GitError::NoRepository(_) => Kind::Usage,
+            GitError::NoCommit(_) => Kind::Nothing,
+            GitError::RefMoved { .. } | GitError::Locked(_) => Kind::Conflict,
+            GitError::Unsupported { .. } | GitError::Object { .. } | GitError::Other { .. } => Kind::Failed,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            GitError::NoRepository(_) => Some("run `runebook init` to make a vault here".to_owned()),
+            GitError::Unsupported { hint, .. } => Some((*hint).to_owned()),
+            GitError::NoCommit(_) => Some("see `git log --oneline` for what there is".to_owned()),
+            GitError::RefMoved { .. } => Some("run the command again".to_owned()),
+            GitError::Locked(path) => Some(format!(
+                "if no other git command is running, a crash left it: remove {} and run this again",
+                path.display()
+            )),
+            GitError::Object { .. } => Some("run `git fsck` to see how far the damage goes".to_owned()),
+            GitError::Other { .. } => None,
+        }
+    }
+}
+
+fn other(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> GitError {
+    let doing = doing.into();
+    move |error| GitError::Other { doing, why: error.message().to_owned() }
+}
+
+fn to_git(oid: Oid) -> git2::Oid {
+    // Twenty bytes are always an object name.
+    git2::Oid::from_bytes(&oid.0).unwrap_or_else(|_| git2::Oid::ZERO_SHA1)
+}
+
+fn from_git(oid: git2::Oid) -> Oid {
+    let mut bytes = [0; 20];
+    bytes.copy_from_slice(oid.as_bytes());
+    Oid(bytes)
+}
+
+/// A git repository.
+pub struct Repo {
+    inner: git2::Repository,
+    commits: RefCell<HashMap<Oid, std::rc::Rc<Commit>>>,
+}
+
+impl std::fmt::Debug for Repo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repo").field("path", &self.inner.path()).finish()
+    }
+}
+
+impl Repo {
+    /// Opens the repository that holds a directory, looking upwards.
+    ///
+    /// # Errors
+    /// When there is none, or it is one that cannot be handled safely (reftable, SHA-256, shallow, partial clone).
+    pub fn discover(from: &Path) -> Result<Repo, GitError> {
+        match git2::Repository::discover(from) {
+            Ok(inner) => Repo::checked(inner),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                Err(GitError::NoRepository(from.to_owned()))
+            }
+            Err(error) => Err(Repo::unsupported(from, &error)),
+        }
+    }
+
+    /// Makes a new repository whose unborn branch is `branch`.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn init(at: &Path, branch: &str) -> Result<Repo, GitError> {
+        let mut options = git2::RepositoryInitOptions::new();
+        options.initial_head(branch).no_reinit(true).external_template(false);
+        let inner = git2::Repository::init_opts(at, &options)
+            .map_err(other(format!("making a git repository in {}", at.display())))?;
+        Repo::checked(inner)
+    }
+
+    /// Puts into words why libgit2 refuses a repository.
+    fn unsupported(at: &Path, error: &git2::Error) -> GitError {
+        let text = error.message().to_lowercase();
+        let (why, hint) = if text.contains("reftable") || text.contains("refstorage") {
+            (
+                "it keeps its references as a reftable, which libgit2 cannot open",
+                "run `git refs migrate --ref-format=files` in it, then try again",
+            )
+        } else if text.contains("object format") || text.contains("objectformat") || text.contains("sha256") {
+            (
+                "its objects are named by SHA-256, which libgit2 cannot open",
+                "clone its content into a repository made with `git init --object-format=sha1`",
+            )
+        } else if text.contains("owner") {
+            (
+                "it belongs to another user of this machine",
+                "if you trust it, run `git config --global --add safe.directory` with its path",
+            )
+        } else {
+            return GitError::Other {
+                doing: format!("opening the git repository at {}", at.display()),
+                why: error.message().to_owned(),
+            };
+        };
+        GitError::Unsupported { path: at.to_owned(), why, hint }
+    }
+
+    fn checked(inner: git2::Repository) -> Result<Repo, GitError> {
+        let path = inner.path().to_owned();
+        let refuse = |why, hint| Err(GitError::Unsupported { path: path.clone(), why, hint });
+        let config =
+            inner.config().and_then(|mut c| c.snapshot()).map_err(other("reading git's configuration"))?;
+        if config.get_str("extensions.refstorage").is_ok_and(|v| !v.eq_ignore_ascii_case("files")) {
+            return refuse(
+                "it keeps its references as a reftable, which libgit2 cannot open",
+                "run `git refs migrate --ref-format=files` in it, then try again",
+            );
+        }
+        if config.get_str("extensions.objectformat").is_ok_and(|v| !v.eq_ignore_ascii_case("sha1")) {
+            return refuse(
+                "its objects are named by SHA-256, which libgit2 cannot open",
+                "clone its content into a repository made with `git init --object-format=sha1`",
+            );
+        }
+        if config.get_str("extensions.partialclone").is_ok() {
+            return refuse(
+                "it is a partial clone, so parts of its history are missing",
+                "run `git fetch --refetch --no-filter`, then `git config --unset extensions.partialclone`",
+            );
+        }
+        if inner.is_shallow() {
+            return refuse(
+                "it is a shallow clone, so its history cannot be verified",
+                "run `git fetch --unshallow`",
+            );
+        }
+        Ok(Repo { inner, commits: RefCell::default() })
+    }
+
+    /// The git directory of this work tree.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        self.inner.path()
+    }
+
+    /// The git directory that all work trees share.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        self.inner.commondir()
+    }
+
+    /// The root of the work tree; none in a bare repository.
+    #[must_use]
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.inner.workdir()
+    }
+
+    /// A text of git's configuration, if it is set and not empty.
+    #[must_use]
+    pub fn config(&self, key: &str) -> Option<String> {
+        let config = self.inner.config().ok()?.snapshot().ok()?;
+        config.get_str(key).ok().map(str::to_owned).filter(|value| !value.trim().is_empty())
+    }
+}

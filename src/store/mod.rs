@@ -1,0 +1,3 @@
+//! The vault on disk and in git.
+
+pub mod git;

@@ -1,0 +1,3 @@
+//! The suite: one binary, a module a feature, over vaults made in temporary directories.
+
+mod support;
