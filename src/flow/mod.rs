@@ -2,4 +2,5 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
+pub mod schema;
 pub mod vault;

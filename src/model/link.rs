@@ -69,6 +69,19 @@ pub trait Names {
     fn files_with_alias(&self, name_key: &str) -> Vec<VaultPath>;
 }
 
+/// What a link of the memory at `from` leads to.
+#[must_use]
+pub fn resolve(link: &Link, from: &VaultPath, names: &dyn Names) -> Resolution {
+    if link.target.is_empty() {
+        return Resolution::File(from.clone());
+    }
+    match VaultPath::parse(&link.target) {
+        Ok(path) if names.has_file(&path) => Resolution::File(path),
+        Ok(path) if names.has_directory(&path) => Resolution::Directory(path),
+        _ => Resolution::Broken,
+    }
+}
+
 /// The text under which names are looked up without regard to case or normal form.
 #[must_use]
 pub fn name_key(name: &str) -> String {

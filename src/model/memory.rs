@@ -57,7 +57,8 @@ pub struct Memory {
     pub path: VaultPath,
     /// The whole text: without BOM, with invalid UTF-8 replaced (and a problem that says so).
     pub text: String,
-    /// Where the body begins in `text`, in bytes.
+    /// Where the body begins in `text`, in bytes; 0 where the front matter cannot be read, since it is then text as
+    /// the rest is.
     pub body_start: usize,
     /// The front matter; all fields empty where there is none or it cannot be parsed.
     pub front: FrontMatter,
@@ -75,6 +76,8 @@ pub struct Memory {
     pub footnotes: Vec<Footnote>,
     /// What is wrong with the file's form.
     pub problems: Vec<Finding>,
+    /// Whether it is a template (`{{title}}`, Templater's `<% … %>`): its fields are no facts, its links no links.
+    pub template: bool,
 }
 
 impl Memory {

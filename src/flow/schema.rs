@@ -1,0 +1,25 @@
+//! The JSON Schemas of everything that is read or answered as data.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::Value;
+
+use crate::model::actor::Actors;
+use crate::model::config::Config;
+use crate::model::finding::Finding;
+use crate::model::policy::Policy;
+
+fn of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Every schema with its name: `schema/<name>.json` holds it. For answers that are JSON lines it is the schema of
+/// one line. A new answer is one line here; then run the tests once with `RUNEBOOK_REGENERATE=1`.
+#[must_use]
+pub fn all() -> Vec<(&'static str, Value)> {
+    vec![
+        ("actors", of::<Actors>()),
+        ("config", of::<Config>()),
+        ("finding", of::<Finding>()),
+        ("policy", of::<Policy>()),
+    ]
+}
