@@ -11,7 +11,16 @@ use crate::model::commit::Commit;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 
+/// The longest path that is followed into a tree, in bytes: Linux's PATH_MAX. A tree nested deeper can be on no
+/// disk, and following it would only serve to exhaust the stack.
+const MAX_PATH: usize = 4096;
+
 impl Repo {
+    fn too_deep(&self, tree: Oid) -> GitError {
+        let why = format!("a path below it is longer than {MAX_PATH} bytes");
+        GitError::Object { path: self.git_dir().to_owned(), oid: tree, why }
+    }
+
     fn raw(&self, oid: Oid, kind: ObjectType) -> Result<Vec<u8>, GitError> {
         let fail = |why: String| GitError::Object { path: self.git_dir().to_owned(), oid, why };
         let odb = self.inner.odb().map_err(other("opening git's object store"))?;
@@ -188,6 +197,9 @@ impl Repo {
         for (name, entry) in self.tree(tree)? {
             let length = prefix.len();
             prefix.extend_from_slice(&name);
+            if prefix.len() > MAX_PATH {
+                return Err(self.too_deep(tree));
+            }
             if entry.mode == mode::TREE {
                 prefix.push(b'/');
                 self.files_below(entry.oid, prefix, out)?;
@@ -235,6 +247,9 @@ impl Repo {
             }
             let length = prefix.len();
             prefix.extend_from_slice(&name);
+            if prefix.len() > MAX_PATH {
+                return Err(self.too_deep(new.or(old).unwrap_or(Oid::ZERO)));
+            }
             let (old_tree, old_file) = split(before);
             let (new_tree, new_file) = split(after);
             if old_file.is_some() || new_file.is_some() {
