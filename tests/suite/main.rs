@@ -1,3 +1,4 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
+mod architecture;
 mod support;
