@@ -4,36 +4,36 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A temporary directory that is a home and holds a work tree.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
 }
 
 /// What a run of the program gave.
 #[derive(Debug)]
-pub struct Run {
-    pub status: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Run {
     /// The run, which must have ended with status 0.
     #[track_caller]
-    pub fn ok(self) -> Run {
+    pub(crate) fn ok(self) -> Run {
         assert_eq!(self.status, 0, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
     /// The run, which must have ended with this status.
     #[track_caller]
-    pub fn fails(self, status: i32) -> Run {
+    pub(crate) fn fails(self, status: i32) -> Run {
         assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
     /// Its output as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", self.out, self.err))
     }
 
@@ -48,7 +48,7 @@ impl Run {
 
 impl Sandbox {
     /// An empty one: a home with a git identity (Mei) and an empty directory `vault` in it.
-    pub fn new() -> Sandbox {
+    pub(crate) fn new() -> Sandbox {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let sandbox = Sandbox { dir };
         std::fs::create_dir(sandbox.vault()).expect("a directory");
@@ -61,17 +61,17 @@ impl Sandbox {
     }
 
     /// The directory of the vault.
-    pub fn vault(&self) -> PathBuf {
+    pub(crate) fn vault(&self) -> PathBuf {
         self.dir.path().join("vault")
     }
 
     /// The home around it.
-    pub fn home(&self) -> &Path {
+    pub(crate) fn home(&self) -> &Path {
         self.dir.path()
     }
 
     /// A program with the sandbox's environment, standing in the vault.
-    pub fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.vault())
@@ -88,26 +88,26 @@ impl Sandbox {
     }
 
     /// Runs `runebook` with these arguments in the vault.
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         Run::of(self.command(env!("CARGO_BIN_EXE_runebook")).args(args).output().expect("the program runs"))
     }
 
     /// Runs `runebook` as an actor.
-    pub fn run_as(&self, actor: &str, args: &[&str]) -> Run {
+    pub(crate) fn run_as(&self, actor: &str, args: &[&str]) -> Run {
         let mut command = self.command(env!("CARGO_BIN_EXE_runebook"));
         Run::of(command.env("RUNEBOOK_ACTOR", actor).args(args).output().expect("the program runs"))
     }
 
     /// Runs git in the vault, which must succeed, and returns what it prints, trimmed at its end.
     #[track_caller]
-    pub fn git(&self, args: &[&str]) -> String {
+    pub(crate) fn git(&self, args: &[&str]) -> String {
         let run = Run::of(self.command("git").args(args).output().expect("git runs"));
         assert_eq!(run.status, 0, "git {args:?}\n{}{}", run.out, run.err);
         run.out.trim_end().to_owned()
     }
 
     /// Writes a file of the vault.
-    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.vault().join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
         std::fs::write(path, content).expect("a file");
@@ -115,7 +115,7 @@ impl Sandbox {
 
     /// The text of a file of the vault.
     #[track_caller]
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.vault().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
     }
 }
