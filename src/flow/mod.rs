@@ -2,5 +2,6 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
+pub mod check;
 pub mod schema;
 pub mod vault;

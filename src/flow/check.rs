@@ -1,0 +1,78 @@
+//! Checking: the files as they stand, the change that a proposal makes, and every blob that it introduces.
+
+mod tree;
+
+use crate::check::{self, Item, Occasion, Place, Settings};
+use crate::model::change::{DiffRecord, mode};
+use crate::model::config::Config;
+use crate::model::fault::Fault;
+use crate::model::finding::Finding;
+use crate::model::id::Oid;
+use crate::store::git::{GitError, Repo};
+
+use super::vault::{Governance, Vault};
+use tree::GitTree;
+
+/// Runs all checks on what a proposal changes, in the tree that its merge would make, under the policy of main.
+///
+/// `records` is the difference between the proposal's base and its tip; `result` is main's tree with those paths
+/// put into it. The cost follows the change, not the vault. Findings are sorted by path, line and rule; whether
+/// one of them stops the proposal is in its severity.
+///
+/// # Errors
+/// When an object or main's policy cannot be read.
+pub fn for_proposal(
+    vault: &Vault<'_>,
+    main: Oid,
+    result: Oid,
+    records: &[DiffRecord],
+) -> Result<Vec<Finding>, Fault> {
+    let governance = vault.governance(main)?;
+    let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::Proposal };
+    let tree = GitTree::new(&vault.repo, result);
+    let items: Vec<Item> = items(&vault.repo, records)?;
+    let findings = check::run(&items, &tree, settings);
+    tree.finish()?;
+    Ok(findings)
+}
+
+/// Runs the checks that need only a blob and its path (`secret`, `path`, `generated`) on everything that the
+/// records introduce. Audit gives the records of each commit of a branch against its parents, so that what was
+/// added and taken away again is seen too. The same blob at the same path is looked at once.
+///
+/// # Errors
+/// When an object cannot be read.
+pub fn blob_checks(
+    repo: &Repo,
+    governance: &Governance,
+    records: &[DiffRecord],
+) -> Result<Vec<Finding>, Fault> {
+    let config = Config::default();
+    let settings = Settings { rules: &governance.rules, config: &config, occasion: Occasion::Blob };
+    let mut seen = std::collections::HashSet::new();
+    let mut findings = Vec::new();
+    for record in records.iter().filter(|r| seen.insert((&r.path, r.new_mode, r.new_oid))) {
+        // One at a time: a branch may have introduced more than fits into memory.
+        let item = item(repo, record)?;
+        findings.extend(check::Run::new(&tree::Nothing, settings).item(&item));
+    }
+    Ok(check::sorted(findings))
+}
+
+fn items(repo: &Repo, records: &[DiffRecord]) -> Result<Vec<Item>, GitError> {
+    records.iter().map(|record| item(repo, record)).collect()
+}
+
+fn item(repo: &Repo, record: &DiffRecord) -> Result<Item, GitError> {
+    let blob = |of: u32, oid: Oid| match of {
+        mode::FILE | mode::EXECUTABLE | mode::LINK => repo.blob(oid).map(Some),
+        _ => Ok(None),
+    };
+    Ok(Item {
+        place: Place::of(&record.path),
+        mode: record.new_mode,
+        new: record.old_mode == mode::NONE,
+        before: blob(record.old_mode, record.old_oid)?,
+        after: blob(record.new_mode, record.new_oid)?,
+    })
+}
