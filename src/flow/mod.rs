@@ -5,3 +5,4 @@ pub mod acting;
 pub mod check;
 pub mod schema;
 pub mod vault;
+pub mod worktree;

@@ -1,3 +1,4 @@
 //! The vault on disk and in git.
 
 pub mod git;
+pub mod journal;

@@ -3,6 +3,7 @@
 //! Objects are read raw and their hashes are checked, so no replace ref, graft, commit graph or mailmap has a say
 //! in what a commit is.
 
+mod checkout;
 mod objects;
 mod refs;
 
@@ -14,6 +15,7 @@ use crate::model::commit::Commit;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
 
+pub use checkout::{Checkout, Found, IndexLock, Staged, WorkTree};
 pub use refs::{Head, RefUpdate};
 
 /// What can go wrong in git.

@@ -1,0 +1,502 @@
+//! Work trees: which ones have a branch checked out, and one of them opened for a careful update.
+//!
+//! libgit2's own checkout is not used on a person's files: with `index.lock` present it fails after it has changed
+//! them, and it overwrites ignored ones. It only makes the checked-out form of a file (line ends, filters) in a
+//! scratch directory; what is placed, and where, is decided by the caller, file by file.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{GitError, Repo, from_git, other, to_git};
+use crate::model::change::{Change, ChangeSet, Entry, mode};
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+
+/// How a lock file of ours begins, so that one that a killed run left is told from git's own.
+const LOCK_MARK: &str = "runebook ";
+
+/// One work tree of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkTree {
+    /// The root of its files.
+    pub root: PathBuf,
+    /// Its own git directory: where its HEAD and index are.
+    pub git_dir: PathBuf,
+    /// The full name of the branch that is checked out; `None` when HEAD is detached.
+    pub branch: Option<String>,
+}
+
+impl Repo {
+    /// All work trees of the repository, the main one first. A bare repository may have linked ones.
+    ///
+    /// # Errors
+    /// When the list cannot be read.
+    pub fn work_trees(&self) -> Result<Vec<WorkTree>, GitError> {
+        let common = self.common_dir().to_owned();
+        let mut out = Vec::new();
+        let main = git2::Repository::open(&common).map_err(other(format!("opening {}", common.display())))?;
+        if let Some(root) = main.workdir() {
+            out.push(WorkTree {
+                root: root.to_owned(),
+                branch: head_branch(&common),
+                git_dir: common.clone(),
+            });
+        }
+        let linked = common.join("worktrees");
+        let names = match fs::read_dir(&linked) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(out),
+            Err(error) => return Err(io_error("listing", &linked, &error)),
+        };
+        let mut git_dirs: Vec<PathBuf> = names.flatten().map(|entry| entry.path()).collect();
+        git_dirs.sort();
+        for git_dir in git_dirs {
+            // The file `gitdir` names the `.git` file in the work tree's root.
+            let Ok(text) = fs::read_to_string(git_dir.join("gitdir")) else { continue };
+            let Some(root) = git_dir.join(text.trim_end()).parent().map(Path::to_owned) else { continue };
+            out.push(WorkTree { branch: head_branch(&git_dir), root, git_dir });
+        }
+        Ok(out)
+    }
+}
+
+fn head_branch(git_dir: &Path) -> Option<String> {
+    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    head.trim_end().strip_prefix("ref: ").map(str::to_owned)
+}
+
+pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> GitError {
+    GitError::Other { doing: format!("{doing} {}", path.display()), why: error.to_string() }
+}
+
+impl WorkTree {
+    /// What git operation is half done here and concerns `branch` (full name), in words.
+    #[must_use]
+    pub fn busy(&self, branch: &str) -> Option<&'static str> {
+        let has = |name: &str| self.git_dir.join(name).exists();
+        let head_name = |dir: &str| {
+            fs::read_to_string(self.git_dir.join(dir).join("head-name"))
+                .is_ok_and(|name| name.trim_end() == branch)
+        };
+        if head_name("rebase-merge") || head_name("rebase-apply") {
+            return Some("a rebase");
+        }
+        if self.branch.as_deref() != Some(branch) {
+            return None;
+        }
+        [
+            ("MERGE_HEAD", "a merge"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+        ]
+        .into_iter()
+        .find_map(|(name, words)| has(name).then_some(words))
+    }
+
+    /// Points HEAD at a branch (full name) without touching index or files.
+    ///
+    /// # Errors
+    /// When HEAD cannot be written.
+    pub fn point_head_at(&self, branch: &str) -> Result<(), GitError> {
+        let head = self.git_dir.join("HEAD");
+        let lock = self.git_dir.join("HEAD.lock");
+        let written = fs::OpenOptions::new().write(true).create_new(true).open(&lock).and_then(|mut file| {
+            file.write_all(format!("ref: {branch}\n").as_bytes())?;
+            fs::rename(&lock, &head)
+        });
+        match written {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(lock)),
+            Err(error) => Err(io_error("writing", &head, &error)),
+        }
+    }
+}
+
+/// The `index.lock` of a work tree, held. Plain git commits nothing there meanwhile. Dropping it lets go.
+#[derive(Debug)]
+pub struct IndexLock {
+    path: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes the lock. One that a killed run of ours left is taken over: the caller holds the vault's lock, so that
+    /// no other run of ours can be alive.
+    ///
+    /// # Errors
+    /// [`GitError::Locked`] when git holds it.
+    pub fn hold(work_tree: &WorkTree) -> Result<IndexLock, GitError> {
+        let path = work_tree.git_dir.join("index.lock");
+        IndexLock::release_left_over(work_tree)?;
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                let lock = IndexLock { path };
+                file.write_all(format!("{LOCK_MARK}{}\n", std::process::id()).as_bytes())
+                    .map_err(|e| io_error("writing", &lock.path, &e))?;
+                Ok(lock)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(path)),
+            Err(error) => Err(io_error("making", &path, &error)),
+        }
+    }
+
+    /// Removes a lock that a killed run of ours left; leaves git's own alone. The caller holds the vault's lock.
+    ///
+    /// # Errors
+    /// When it is there and cannot be removed.
+    pub fn release_left_over(work_tree: &WorkTree) -> Result<(), GitError> {
+        let path = work_tree.git_dir.join("index.lock");
+        let ours = fs::metadata(&path).is_ok_and(|m| m.len() < 64)
+            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with(LOCK_MARK));
+        if ours { fs::remove_file(&path).map_err(|e| io_error("removing", &path, &e)) } else { Ok(()) }
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        // Nothing can be done when it fails, and the next run takes it over.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What git's index says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Staged {
+    /// It has no entry.
+    Absent,
+    /// It has this one.
+    Entry(Entry),
+    /// It has one that is no plain entry: intent to add, or left out of the work tree.
+    Odd,
+}
+
+impl Staged {
+    /// Whether the index has exactly this.
+    #[must_use]
+    pub fn is(self, entry: Option<Entry>) -> bool {
+        match (self, entry) {
+            (Staged::Absent, None) => true,
+            (Staged::Entry(a), Some(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// What stands at a path of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Absent,
+    /// A file or symbolic link, as the entry that git would store for it.
+    Entry(Entry),
+    /// A directory.
+    Directory,
+    /// Something on the way to it is no directory: this.
+    Blocked(VaultPath),
+    /// Something that git does not store: a socket, a device.
+    Other,
+}
+
+impl Found {
+    /// Whether exactly this is found.
+    #[must_use]
+    pub fn is(&self, entry: Option<Entry>) -> bool {
+        match (self, entry) {
+            (Found::Absent | Found::Blocked(_), None) => true,
+            (Found::Entry(a), Some(b)) => *a == b,
+            _ => false,
+        }
+    }
+}
+
+/// A work tree opened for an update: its index as a copy in a scratch directory, and the means to look at files.
+pub struct Checkout {
+    /// The work tree.
+    pub work_tree: WorkTree,
+    repo: git2::Repository,
+    index: git2::Index,
+    scratch: tempfile::TempDir,
+    trust_mode: bool,
+}
+
+impl std::fmt::Debug for Checkout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkout").field("work_tree", &self.work_tree).finish()
+    }
+}
+
+/// Where scratch directories of a work tree are made.
+fn scratch_home(work_tree: &WorkTree) -> PathBuf {
+    work_tree.git_dir.join("runebook").join("scratch")
+}
+
+impl Checkout {
+    /// Opens a work tree. The caller holds its [`IndexLock`], so that the copy of the index stays true.
+    ///
+    /// # Errors
+    /// When its files are gone, or its index is split, sparse, unmerged or damaged.
+    pub fn open(work_tree: &WorkTree) -> Result<Checkout, GitError> {
+        let refuse = |why, hint| Err(GitError::Unsupported { path: work_tree.root.clone(), why, hint });
+        if !work_tree.root.is_dir() {
+            return refuse(
+                "the files of this work tree are gone",
+                "run `git worktree prune`, or bring them back",
+            );
+        }
+        let repo = git2::Repository::open(&work_tree.root)
+            .or_else(|_| git2::Repository::open(&work_tree.git_dir))
+            .map_err(other(format!("opening {}", work_tree.root.display())))?;
+        let flag = |key: &str| repo.config().and_then(|c| c.get_bool(key));
+        if flag("core.sparsecheckout").unwrap_or(false) {
+            return refuse("it is a sparse checkout", "run `git sparse-checkout disable` in it");
+        }
+        let trust_mode = flag("core.filemode").unwrap_or(true);
+        let home = scratch_home(work_tree);
+        fs::create_dir_all(&home).map_err(|e| io_error("making", &home, &e))?;
+        let scratch =
+            tempfile::TempDir::new_in(&home).map_err(|e| io_error("making a directory in", &home, &e))?;
+        let copy = scratch.path().join("index");
+        copy_index(&work_tree.git_dir.join("index"), &copy)?;
+        let mut index = match git2::Index::open(&copy) {
+            Ok(index) => index,
+            Err(error) if error.message().contains("extension") => {
+                return refuse(
+                    "its index is split or sparse",
+                    "run `git update-index --no-split-index` (or `git sparse-checkout disable`) in it",
+                );
+            }
+            Err(error) => {
+                return Err(other(format!("reading the index of {}", work_tree.root.display()))(error));
+            }
+        };
+        if index.has_conflicts() {
+            return refuse(
+                "its index has unmerged files",
+                "finish or abort that merge first; `git status` shows it",
+            );
+        }
+        repo.set_index(&mut index).map_err(other("setting the index"))?;
+        Ok(Checkout { work_tree: work_tree.clone(), repo, index, scratch, trust_mode })
+    }
+
+    /// Removes what killed runs left in the scratch directory. The caller holds the vault's lock.
+    pub fn sweep(work_tree: &WorkTree) {
+        // What cannot be removed lies in the git directory and harms nobody.
+        let _ = fs::remove_dir_all(scratch_home(work_tree));
+    }
+
+    /// What the index has at a path.
+    #[must_use]
+    pub fn staged(&self, path: &VaultPath) -> Staged {
+        const EXTENDED: u16 = 0x4000;
+        const INTENT_TO_ADD: u16 = 0x2000;
+        const SKIP_WORKTREE: u16 = 0x4000;
+        match self.index.get_path(Path::new(path.as_str()), 0) {
+            None => Staged::Absent,
+            Some(e) if e.flags & EXTENDED != 0 && e.flags_extended & (INTENT_TO_ADD | SKIP_WORKTREE) != 0 => {
+                Staged::Odd
+            }
+            Some(e) => Staged::Entry(Entry { mode: e.mode, oid: from_git(e.id) }),
+        }
+    }
+
+    /// The file of a path.
+    #[must_use]
+    pub fn file(&self, path: &VaultPath) -> PathBuf {
+        self.work_tree.root.join(path.as_str())
+    }
+
+    /// What stands at a path. `likely` are entries that it may be: they are compared by raw bytes first, and only
+    /// when none fits does the file go through git's filters.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn found(&self, path: &VaultPath, likely: &[Entry]) -> Result<Found, GitError> {
+        for above in path.ancestors().filter(|above| !above.is_root()) {
+            match fs::symlink_metadata(self.file(&above)) {
+                Ok(meta) if meta.is_dir() => break,
+                Ok(_) => return Ok(Found::Blocked(above)),
+                Err(_) => {}
+            }
+        }
+        let file = self.file(path);
+        let meta = match fs::symlink_metadata(&file) {
+            Ok(meta) => meta,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Found::Absent);
+            }
+            Err(error) => return Err(io_error("looking at", &file, &error)),
+        };
+        if meta.is_dir() {
+            return Ok(Found::Directory);
+        }
+        if meta.is_symlink() {
+            let target = fs::read_link(&file).map_err(|e| io_error("reading", &file, &e))?;
+            let oid = Repo::hash_blob(target.as_os_str().as_encoded_bytes());
+            return Ok(Found::Entry(Entry { mode: mode::LINK, oid }));
+        }
+        if !meta.is_file() {
+            return Ok(Found::Other);
+        }
+        let raw = git2::Oid::hash_file(git2::ObjectType::Blob, &file)
+            .map_err(other(format!("reading {}", file.display())))?;
+        let raw = from_git(raw);
+        let oid = if likely.iter().any(|entry| entry.oid == raw) {
+            raw
+        } else {
+            let cleaned = self.repo.blob_path(&file);
+            from_git(cleaned.map_err(other(format!("reading {}", file.display())))?)
+        };
+        Ok(Found::Entry(Entry { mode: self.file_mode(&meta, oid, likely), oid }))
+    }
+
+    /// Where the file system does not know what can be executed, the mode is the one that git knows.
+    fn file_mode(&self, meta: &Metadata, oid: Oid, likely: &[Entry]) -> u32 {
+        if self.trust_mode && cfg!(unix) {
+            return if is_executable(meta) { mode::EXECUTABLE } else { mode::FILE };
+        }
+        likely.iter().find(|entry| entry.oid == oid).map_or(mode::FILE, |entry| entry.mode)
+    }
+
+    /// Makes the checked-out forms of some entries in the scratch directory; returns the directory under which each
+    /// stands at its path.
+    ///
+    /// # Errors
+    /// When an object is missing, a filter fails or the disk is full.
+    pub fn make_forms(&self, store: &Repo, entries: &[(VaultPath, Entry)]) -> Result<PathBuf, GitError> {
+        let forms = self.scratch.path().join("files");
+        fs::create_dir_all(&forms).map_err(|e| io_error("making", &forms, &e))?;
+        if entries.is_empty() {
+            return Ok(forms);
+        }
+        let mut changes = ChangeSet::default();
+        let mut options = git2::build::CheckoutBuilder::new();
+        options.force().update_index(false).target_dir(&forms).disable_pathspec_match(true);
+        for (path, entry) in entries {
+            changes.changes.insert(path.clone(), Change::Put(*entry));
+            options.path(path.as_str());
+        }
+        let tree = store.write_tree(None, &changes)?;
+        let object =
+            self.repo.find_object(to_git(tree), None).map_err(other("reading the tree to check out"))?;
+        self.repo
+            .checkout_tree(&object, Some(&mut options))
+            .map_err(other("making the checked-out form of the files"))?;
+        for (path, _) in entries {
+            let form = forms.join(path.as_str());
+            if fs::symlink_metadata(&form).is_err() {
+                return Err(GitError::Other {
+                    doing: format!("making the checked-out form of {path}"),
+                    why: "libgit2 made none".to_owned(),
+                });
+            }
+        }
+        Ok(forms)
+    }
+
+    /// Occupies as much disk as the new index will need, so that a full disk shows before anything has changed.
+    ///
+    /// # Errors
+    /// When the disk is full.
+    pub fn reserve(&self) -> Result<(), GitError> {
+        let copy = self.scratch.path().join("index");
+        let ballast = self.scratch.path().join("reserve");
+        let size = fs::metadata(&copy).map_or(0, |m| m.len());
+        let reserve = || -> io::Result<()> {
+            let mut file = fs::File::create(&ballast)?;
+            let block = vec![0x5A; 1 << 16];
+            for _ in 0..=(size >> 16) {
+                file.write_all(&block)?;
+            }
+            Ok(())
+        };
+        reserve().map_err(|e| io_error("reserving room for the index in", self.scratch.path(), &e))
+    }
+
+    /// Puts the new state of some paths into the index and makes it the work tree's. `None`: no entry. With an
+    /// entry goes what the file system says of the file that holds it, if one does.
+    ///
+    /// # Errors
+    /// When it cannot be written; the work tree's index is the old one then.
+    pub fn write_index(
+        &mut self,
+        updates: &[(VaultPath, Option<(Entry, Option<Metadata>)>)],
+    ) -> Result<(), GitError> {
+        let doing = || other("changing the index");
+        for (path, update) in updates {
+            match update {
+                None => match self.index.remove(Path::new(path.as_str()), 0) {
+                    Err(error) if error.code() != git2::ErrorCode::NotFound => return Err(doing()(error)),
+                    _ => {}
+                },
+                Some((entry, meta)) => {
+                    self.index.add(&index_entry(path, *entry, meta.as_ref())).map_err(doing())?;
+                }
+            }
+        }
+        let _ = fs::remove_file(self.scratch.path().join("reserve"));
+        self.index.write().map_err(other("writing the index"))?;
+        let (copy, index) = (self.scratch.path().join("index"), self.work_tree.git_dir.join("index"));
+        if let Ok(meta) = fs::metadata(&index) {
+            let _ = fs::set_permissions(&copy, meta.permissions());
+        }
+        fs::rename(&copy, &index).map_err(|e| io_error("replacing", &index, &e))
+    }
+}
+
+/// A copy that keeps the time, by which git tells which entries may have changed unseen in the same tick.
+fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
+    let copied = fs::copy(from, to).and_then(|_| {
+        let modified = fs::metadata(from)?.modified()?;
+        fs::OpenOptions::new().write(true).open(to)?.set_modified(modified)
+    });
+    match copied {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("copying", from, &error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(meta: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
+}
+
+/// An entry for the index. Without what the file system says of the file, git looks into it the next time.
+fn index_entry(path: &VaultPath, entry: Entry, meta: Option<&Metadata>) -> git2::IndexEntry {
+    let zero = git2::IndexTime::new(0, 0);
+    let mut out = git2::IndexEntry {
+        ctime: zero,
+        mtime: zero,
+        dev: 0,
+        ino: 0,
+        mode: entry.mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: to_git(entry.oid),
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_str().as_bytes().to_vec(),
+    };
+    #[cfg(unix)]
+    if let Some(meta) = meta {
+        use std::os::unix::fs::MetadataExt as _;
+        // Git keeps the lower 32 bits of each of these.
+        out.ctime = git2::IndexTime::new(meta.ctime() as i32, meta.ctime_nsec() as u32);
+        out.mtime = git2::IndexTime::new(meta.mtime() as i32, meta.mtime_nsec() as u32);
+        (out.dev, out.ino) = (meta.dev() as u32, meta.ino() as u32);
+        (out.uid, out.gid) = (meta.uid(), meta.gid());
+        out.file_size = meta.len() as u32;
+    }
+    #[cfg(not(unix))]
+    let _ = meta;
+    out
+}
