@@ -3,6 +3,9 @@
 
 pub mod acting;
 pub mod check;
+pub mod progress;
 pub mod schema;
 pub mod vault;
 pub mod worktree;
+
+pub use progress::Progress;

@@ -1,11 +1,13 @@
 //! Time, chance and environment: the only door to them. Tests put fixed ones in.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jiff::{Timestamp, ZonedDateTime, tz::TimeZone};
 
 use super::commit::GitTime;
+use super::fault::{Explain, Kind};
 
 /// Where the time comes from, and in which zone it is stored.
 #[derive(Debug, Clone)]
@@ -99,6 +101,38 @@ impl Entropy {
     }
 }
 
+/// A flag that asks long work to stop. Copies share the flag.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks everything that polls the flag to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Long work was stopped by Ctrl-C before it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stopped before it was done")]
+pub struct Cancelled;
+
+impl Explain for Cancelled {
+    fn kind(&self) -> Kind {
+        Kind::Failed
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("nothing is half done; run the command again to go on".to_owned())
+    }
+}
+
 /// What the program was started with: the variables it may look at, the clock, the source of chance.
 #[derive(Debug)]
 pub struct Env {
@@ -110,6 +144,8 @@ pub struct Env {
     pub entropy: Entropy,
     /// Where the person stands.
     pub current_dir: std::path::PathBuf,
+    /// Whether Ctrl-C was pressed; long loops poll it.
+    pub cancel: Cancel,
 }
 
 impl Env {
@@ -117,6 +153,24 @@ impl Env {
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Ends long work when somebody asked to stop: call it in every loop that can take over a tenth of a second.
+    ///
+    /// # Errors
+    /// [`Cancelled`] once Ctrl-C was pressed.
+    pub fn go_on(&self) -> Result<(), Cancelled> {
+        if self.cancel.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// The IANA name of the machine's time zone, `UTC` where it has none. It is only a proposal for a new vault's
+    /// settings: what is stored afterwards follows those alone.
+    #[must_use]
+    pub fn zone_name(&self) -> String {
+        let known = |name: &str| TimeZone::get(name).is_ok().then(|| name.to_owned());
+        let set = self.var("TZ").map(|name| known(name.trim_start_matches(':')));
+        let found = set.unwrap_or_else(|| TimeZone::try_system().ok()?.iana_name().and_then(known));
+        found.unwrap_or_else(|| "UTC".to_owned())
     }
 
     /// Reads the process's environment. `RUNEBOOK_NOW` (RFC 3339) fixes the clock and `RUNEBOOK_SEED` (a number)
@@ -139,6 +193,6 @@ impl Env {
             Some(text) => Entropy::seeded(text.parse().map_err(|_| wrong("RUNEBOOK_SEED", text))?),
             None => Entropy::System,
         };
-        Ok(Env { vars, clock, entropy, current_dir: std::env::current_dir()? })
+        Ok(Env { vars, clock, entropy, current_dir: std::env::current_dir()?, cancel: Cancel::default() })
     }
 }

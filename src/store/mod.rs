@@ -1,4 +1,7 @@
 //! The vault on disk and in git.
 
+pub mod files;
 pub mod git;
 pub mod journal;
+pub mod lock;
+pub mod walk;

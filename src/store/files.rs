@@ -1,0 +1,251 @@
+//! Writing files of a vault: whole or not at all, and never outside of it.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::model::fault::{Explain, Kind};
+use crate::model::path::VaultPath;
+
+/// Why a file cannot be read, written or moved.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operating system refuses.
+    #[error("{doing} {}: {why}", path.display())]
+    Io {
+        /// What was being done, as a participle: `writing`, `reading`.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
+    /// A symbolic link on the way leads out of the vault.
+    #[error("`{path}` leaves the vault: {} is a symbolic link that leads out of it", link.display())]
+    Leaves {
+        /// The path that was asked for.
+        path: VaultPath,
+        /// The link.
+        link: PathBuf,
+    },
+    /// Something stands there already.
+    #[error("`{0}` exists already")]
+    Exists(VaultPath),
+}
+
+impl Explain for FileError {
+    fn kind(&self) -> Kind {
+        match self {
+            FileError::Io { why, .. } if why.kind() == io::ErrorKind::NotFound => Kind::Nothing,
+            FileError::Io { .. } => Kind::Failed,
+            FileError::Leaves { .. } => Kind::Usage,
+            FileError::Exists(_) => Kind::Conflict,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            FileError::Io { why, .. } => match why.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(
+                    "the disk is full; the old file is untouched: make room and run this again".to_owned(),
+                ),
+                io::ErrorKind::PermissionDenied => {
+                    Some("give yourself the right to write there, then run this again".to_owned())
+                }
+                io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
+                _ => None,
+            },
+            FileError::Leaves { .. } => Some("name a file inside the vault, or remove the link".to_owned()),
+            FileError::Exists(path) => {
+                Some(format!("choose another name, or change it with `runebook edit {path}`"))
+            }
+        }
+    }
+}
+
+fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_owned();
+    move |why| FileError::Io { doing, path, why }
+}
+
+/// Where a vault path stands on disk, with every directory on the way looked at: none may be a symbolic link that
+/// leaves the vault. The last segment may be anything, or missing.
+///
+/// # Errors
+/// [`FileError::Leaves`].
+pub fn place(root: &Path, path: &VaultPath) -> Result<PathBuf, FileError> {
+    let mut at = root.to_owned();
+    let mut segments = path.as_str().split('/').filter(|segment| !segment.is_empty()).peekable();
+    while let Some(segment) = segments.next() {
+        at.push(segment);
+        let is_link = at.symlink_metadata().is_ok_and(|data| data.file_type().is_symlink());
+        if is_link && segments.peek().is_some() {
+            stays(root, path, &at)?;
+        }
+    }
+    Ok(at)
+}
+
+/// As [`place`], and the last segment itself may not be a link that leaves the vault: for reading.
+///
+/// # Errors
+/// [`FileError::Leaves`].
+pub fn place_to_read(root: &Path, path: &VaultPath) -> Result<PathBuf, FileError> {
+    let at = place(root, path)?;
+    if at.symlink_metadata().is_ok_and(|data| data.file_type().is_symlink()) {
+        stays(root, path, &at)?;
+    }
+    Ok(at)
+}
+
+fn stays(root: &Path, path: &VaultPath, link: &Path) -> Result<(), FileError> {
+    let leaves = || FileError::Leaves { path: path.clone(), link: link.to_owned() };
+    let root = root.canonicalize().map_err(io_error("looking at", root))?;
+    // A link that leads nowhere could lead anywhere by the time it is used.
+    let target = link.canonicalize().map_err(|_| leaves())?;
+    let inside = target.strip_prefix(&root).map_err(|_| leaves())?;
+    if inside.starts_with(".git") { Err(leaves()) } else { Ok(()) }
+}
+
+/// The bytes of a file of the vault.
+///
+/// # Errors
+/// When it is missing, cannot be read or stands outside the vault.
+pub fn read(root: &Path, path: &VaultPath) -> Result<Vec<u8>, FileError> {
+    let at = place_to_read(root, path)?;
+    std::fs::read(&at).map_err(io_error("reading", &at))
+}
+
+/// Writes a file of the vault: whole or not at all, with the old file's permissions. Missing directories are made.
+/// A symbolic link at the place is written through if it stays within the vault.
+///
+/// # Errors
+/// When it cannot be written (the old file is untouched then) or stands outside the vault.
+pub fn write(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileError> {
+    let at = place_to_read(root, path)?;
+    let at = at.canonicalize().unwrap_or(at);
+    make_parent(&at)?;
+    write_at(&at, bytes)
+}
+
+/// Writes a new file of the vault, whole or not at all.
+///
+/// # Errors
+/// As [`write`], and [`FileError::Exists`] if anything stands there.
+pub fn create(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileError> {
+    let at = place(root, path)?;
+    if at.symlink_metadata().is_ok() {
+        return Err(FileError::Exists(path.clone()));
+    }
+    let directory = make_parent(&at)?;
+    let temporary = fill(&directory, &at, bytes)?;
+    match temporary.persist_noclobber(&at) {
+        Ok(_) => sync_directory(&directory),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(FileError::Exists(path.clone()))
+        }
+        Err(error) => Err(io_error("writing", &at)(error.error)),
+    }
+}
+
+/// Writes any file by its place on disk: whole or not at all, with the old file's permissions. Its directory must
+/// exist.
+///
+/// # Errors
+/// When it cannot be written; the old file is untouched then.
+pub fn write_at(at: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let directory = at.parent().unwrap_or(Path::new(".")).to_owned();
+    let temporary = fill(&directory, at, bytes)?;
+    temporary.persist(at).map_err(|error| io_error("writing", at)(error.error))?;
+    sync_directory(&directory)
+}
+
+/// A temporary file beside `at` that holds the bytes on disk; it removes itself unless it is persisted.
+fn fill(directory: &Path, at: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, FileError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".runebook-").suffix(".tmp");
+    // A temporary file is private by default; a new memory is an ordinary file under the person's umask.
+    #[cfg(unix)]
+    let builder = {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666))
+    };
+    let mut temporary = builder.tempfile_in(directory).map_err(io_error("writing", at))?;
+    if let Ok(data) = at.metadata() {
+        temporary.as_file().set_permissions(data.permissions()).map_err(io_error("writing", at))?;
+    }
+    temporary.write_all(bytes).map_err(io_error("writing", at))?;
+    temporary.as_file().sync_all().map_err(io_error("writing", at))?;
+    Ok(temporary)
+}
+
+fn make_parent(at: &Path) -> Result<PathBuf, FileError> {
+    let directory = at.parent().unwrap_or(Path::new(".")).to_owned();
+    std::fs::create_dir_all(&directory).map_err(io_error("making the directory", &directory))?;
+    Ok(directory)
+}
+
+/// The rename itself must reach the disk too, or a crash brings the old file back.
+fn sync_directory(directory: &Path) -> Result<(), FileError> {
+    if cfg!(unix) {
+        let open = File::open(directory).map_err(io_error("writing", directory))?;
+        open.sync_all().map_err(io_error("writing", directory))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn writes_whole_and_never_over_something_new() {
+        let dir = tempfile::tempdir().unwrap();
+        create(dir.path(), &path("a/b.md"), b"one").unwrap();
+        assert!(matches!(create(dir.path(), &path("a/b.md"), b"two"), Err(FileError::Exists(_))));
+        assert_eq!(read(dir.path(), &path("a/b.md")).unwrap(), b"one");
+        write(dir.path(), &path("a/b.md"), b"two").unwrap();
+        assert_eq!(read(dir.path(), &path("a/b.md")).unwrap(), b"two");
+        let left: Vec<_> = std::fs::read_dir(dir.path().join("a")).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "no temporary file stays");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn keeps_permissions() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("a.md");
+        std::fs::write(&at, "x").unwrap();
+        std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o640)).unwrap();
+        write(dir.path(), &path("a.md"), b"y").unwrap();
+        assert_eq!(at.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leaves_the_vault_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("vault");
+        std::fs::create_dir_all(root.join("inner")).unwrap();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::write(dir.path().join("secret"), "s").unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        link("..", "up");
+        link("../secret", "s.md");
+        link("inner", "ok");
+        link(".git", "git");
+        link("nowhere", "dangling");
+        for bad in ["up/x.md", "s.md", "git/config", "dangling/x.md", "dangling"] {
+            assert!(matches!(write(&root, &path(bad), b"x"), Err(FileError::Leaves { .. })), "{bad}");
+            assert!(matches!(read(&root, &path(bad)), Err(FileError::Leaves { .. })), "{bad}");
+        }
+        write(&root, &path("ok/x.md"), b"x").unwrap();
+        assert!(root.join("inner/x.md").exists());
+        assert_eq!(std::fs::read(dir.path().join("secret")).unwrap(), b"s");
+    }
+}

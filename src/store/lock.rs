@@ -1,0 +1,110 @@
+//! The vault's lock: one process at a time changes main, the work tree or the derived state.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::model::fault::{Explain, Kind};
+
+/// How long a command waits for another one to finish.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why the lock was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds it.
+    #[error("another runebook is at work in this vault: {holder}")]
+    Held {
+        /// What the holder wrote about itself: its process number and what it does.
+        holder: String,
+    },
+    /// The file cannot be opened or locked.
+    #[error("locking {}: {why}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+}
+
+impl Explain for LockError {
+    fn kind(&self) -> Kind {
+        match self {
+            LockError::Held { .. } => Kind::Conflict,
+            LockError::Io { .. } => Kind::Failed,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            LockError::Held { .. } => Some("wait until it is done, then run this again".to_owned()),
+            LockError::Io { .. } => None,
+        }
+    }
+}
+
+/// The lock, held until it is dropped. The operating system lets go of it when the process dies, however it dies:
+/// a lock is never stale.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock file `at`, waiting up to `patience`. `what` says for others what is done (`merge 7k3qm2xd`).
+    ///
+    /// # Errors
+    /// [`LockError::Held`] when another process keeps it for longer.
+    pub fn take(at: &Path, what: &str, patience: Duration) -> Result<Lock, LockError> {
+        let io = |why| LockError::Io { path: at.to_owned(), why };
+        if let Some(directory) = at.parent() {
+            std::fs::create_dir_all(directory).map_err(io)?;
+        }
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(at).map_err(io)?;
+        let step = Duration::from_millis(20);
+        let mut waited = Duration::ZERO;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if waited < patience => {
+                    std::thread::sleep(step);
+                    waited += step;
+                }
+                Err(TryLockError::WouldBlock) => return Err(LockError::Held { holder: holder(&mut file) }),
+                Err(TryLockError::Error(why)) => return Err(io(why)),
+            }
+        }
+        file.set_len(0).map_err(io)?;
+        file.rewind().map_err(io)?;
+        writeln!(file, "process {}, {what}", std::process::id()).map_err(io)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    // What it says is only for people; an empty or strange file still is a held lock.
+    let _ = file.rewind().and_then(|()| file.take(200).read_to_string(&mut text));
+    let text = text.trim();
+    if text.is_empty() { "it does not say what it does".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_told_who_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("runebook/lock");
+        let first = Lock::take(&at, "merge 7k3qm2xd", Duration::ZERO).unwrap();
+        let second = Lock::take(&at, "commit", Duration::from_millis(40)).unwrap_err();
+        assert!(second.to_string().ends_with("merge 7k3qm2xd"), "{second}");
+        assert_eq!(second.kind(), Kind::Conflict);
+        drop(first);
+        Lock::take(&at, "commit", Duration::ZERO).unwrap();
+    }
+}

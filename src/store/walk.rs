@@ -1,0 +1,309 @@
+//! Walking the files of a vault: in parallel, without leaving it, with what is in the way reported.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use crate::model::clock::Cancel;
+use crate::model::finding::{Finding, Severity};
+use crate::model::path::VaultPath;
+
+/// What a walk takes in.
+#[derive(Debug, Clone, Default)]
+pub struct WalkOptions {
+    /// Globs of files that are left out, besides what `.gitignore` names (the settings' `ignore`).
+    pub ignore: Vec<String>,
+    /// Whether names that begin with a dot are taken in. `.git` and `.runebook` never are.
+    pub hidden: bool,
+    /// Whether what `.gitignore` names is taken in.
+    pub git_ignored: bool,
+    /// The directory to walk; the root takes in everything.
+    pub below: VaultPath,
+    /// Ends the walk early. What was found until then is returned.
+    pub cancel: Cancel,
+}
+
+/// One file, as the file system describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStat {
+    /// Where it stands.
+    pub path: VaultPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its content last changed, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When its entry last changed, in nanoseconds since 1970; 0 where the system does not tell.
+    pub ctime_ns: i64,
+    /// Its number on the file system; 0 where the system does not tell.
+    pub inode: u64,
+}
+
+impl FileStat {
+    /// What the file system says of a file.
+    #[must_use]
+    pub fn of(path: VaultPath, data: &Metadata) -> FileStat {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+            FileStat {
+                path,
+                size: data.len(),
+                mtime_ns: ns(data.mtime(), data.mtime_nsec()),
+                ctime_ns: ns(data.ctime(), data.ctime_nsec()),
+                inode: data.ino(),
+            }
+        }
+        #[cfg(not(unix))]
+        {
+            let since = data.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
+            let mtime_ns = since.and_then(|d| i64::try_from(d.as_nanos()).ok()).unwrap_or(0);
+            FileStat { path, size: data.len(), mtime_ns, ctime_ns: 0, inode: 0 }
+        }
+    }
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// The files, in the order of their paths.
+    pub files: Vec<FileStat>,
+    /// What could not be walked, and what was left out for a reason that somebody should know.
+    pub problems: Vec<Finding>,
+}
+
+/// Walks the files below a vault's root.
+///
+/// Left out: `.git`, `.runebook`, what `.gitignore` and [`WalkOptions::ignore`] name, nested repositories and
+/// vaults, symbolic links (those that leave the vault are reported; the target of another is found under its own
+/// name). An unreadable directory or a name that is not UTF-8 is reported and does not stop the rest.
+#[must_use]
+pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
+    let mut found = Walk::default();
+    let start = if options.below.is_root() { root.to_owned() } else { root.join(options.below.as_str()) };
+    let ignored = match excluded(root, &options.ignore) {
+        Ok(ignored) => ignored,
+        Err(problem) => {
+            found.problems.push(problem);
+            Override::empty()
+        }
+    };
+    let shared = Arc::new(Mutex::new(&mut found));
+    let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
+    WalkBuilder::new(&start)
+        .hidden(!options.hidden)
+        .parents(true)
+        .ignore(false)
+        .git_global(false)
+        .git_ignore(!options.git_ignored)
+        .git_exclude(!options.git_ignored)
+        .require_git(false)
+        .overrides(ignored)
+        .threads(threads)
+        .filter_entry(|entry| !left_alone(entry))
+        .build_parallel()
+        .run(|| {
+            let mut own = Collector { into: Arc::clone(&shared), found: Walk::default() };
+            let (root, real_root, cancel) = (root.to_owned(), real_root.clone(), options.cancel.clone());
+            Box::new(move |entry| {
+                if cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) => own.found.take(&root, &real_root, &entry),
+                    Err(error) => own.found.problems.push(unreadable(&root, &error)),
+                }
+                WalkState::Continue
+            })
+        });
+    found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
+    found
+}
+
+/// What one thread found; it is handed over when the thread is done, so that the threads do not wait for each
+/// other at every file.
+struct Collector<'a> {
+    into: Arc<Mutex<&'a mut Walk>>,
+    found: Walk,
+}
+
+impl Drop for Collector<'_> {
+    fn drop(&mut self) {
+        let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
+        into.files.append(&mut self.found.files);
+        into.problems.append(&mut self.found.problems);
+    }
+}
+
+impl Walk {
+    fn take(&mut self, root: &Path, real_root: &Path, entry: &DirEntry) {
+        let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { return };
+        let Ok(relative) = entry.path().strip_prefix(root) else { return };
+        let Some(path) = vault_path(relative) else {
+            self.problems.push(
+                Finding::new(
+                    "path.encoding",
+                    Severity::Warning,
+                    format!("the name of {relative:?} is not UTF-8"),
+                )
+                .with_fix("rename the file; until then it is left out"),
+            );
+            return;
+        };
+        if kind.is_symlink() {
+            if leaves(real_root, entry.path()) {
+                self.problems.push(
+                    Finding::new(
+                        "path.symlink",
+                        Severity::Warning,
+                        "it is a symbolic link that leaves the vault",
+                    )
+                    .in_file(&path)
+                    .with_fix("put the file itself into the vault, or remove the link"),
+                );
+            }
+            return;
+        }
+        if !kind.is_file() {
+            self.problems.push(
+                Finding::new("path.kind", Severity::Warning, "it is neither a file nor a directory")
+                    .in_file(&path),
+            );
+            return;
+        }
+        match entry.metadata() {
+            Ok(data) => self.files.push(FileStat::of(path, &data)),
+            // It was removed while we walked: then it is simply not there.
+            Err(error) if error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
+            Err(error) => self.problems.push(unreadable(root, &error)),
+        }
+    }
+}
+
+/// Whether a symbolic link leads out of the vault, or nowhere (what it will lead to cannot be known then).
+fn leaves(real_root: &Path, link: &Path) -> bool {
+    link.canonicalize().map_or(true, |target| !target.starts_with(real_root))
+}
+
+fn left_alone(entry: &DirEntry) -> bool {
+    if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        // A `.git` file stands in linked work trees and submodules.
+        return entry.depth() > 0 && entry.file_name() == ".git";
+    }
+    entry.file_name() == ".git"
+        || entry.file_name() == ".runebook"
+        || entry.path().join(".git").symlink_metadata().is_ok()
+        || entry.path().join(".runebook").symlink_metadata().is_ok()
+}
+
+fn excluded(root: &Path, globs: &[String]) -> Result<Override, Finding> {
+    let mut builder = OverrideBuilder::new(root);
+    let wrong = |glob: &str, error: &ignore::Error| {
+        Finding::new(
+            "config.ignore",
+            Severity::Warning,
+            format!("the ignore glob `{glob}` is malformed: {error}"),
+        )
+        .with_fix("mend it in .runebook/config.yaml")
+    };
+    for glob in globs {
+        // In an override a plain glob takes in and `!` leaves out: the reverse of `.gitignore`.
+        builder.add(&format!("!{glob}")).map_err(|error| wrong(glob, &error))?;
+    }
+    builder.build().map_err(|error| wrong(&globs.join(" "), &error))
+}
+
+fn vault_path(relative: &Path) -> Option<VaultPath> {
+    let text = relative.to_str()?;
+    if std::path::MAIN_SEPARATOR == '/' {
+        VaultPath::from_disk(text.as_bytes())
+    } else {
+        VaultPath::from_disk(text.replace(std::path::MAIN_SEPARATOR, "/").as_bytes())
+    }
+}
+
+fn unreadable(root: &Path, error: &ignore::Error) -> Finding {
+    let mut at: Option<PathBuf> = None;
+    let mut inner = error;
+    loop {
+        match inner {
+            ignore::Error::WithPath { path, err } => {
+                at = Some(path.clone());
+                inner = err;
+            }
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => inner = err,
+            _ => break,
+        }
+    }
+    let why = inner.io_error().map_or_else(|| inner.to_string(), std::io::Error::to_string);
+    let finding = Finding::new("path.unreadable", Severity::Warning, format!("it cannot be read: {why}"))
+        .with_fix("give yourself the right to read it, or add it to `ignore` in .runebook/config.yaml");
+    match at.and_then(|path| vault_path(path.strip_prefix(root).ok()?)) {
+        Some(path) => finding.in_file(&path),
+        None => finding,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(root: &Path, path: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x").unwrap();
+    }
+
+    fn names(walk: &Walk) -> Vec<&str> {
+        walk.files.iter().map(|f| f.path.as_str()).collect()
+    }
+
+    #[test]
+    fn takes_in_what_is_memory_and_leaves_the_rest_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for path in
+            ["a.md", "日记/二.md", "b/c.md", ".git/HEAD", ".runebook/config.yaml", ".obsidian/app.json"]
+        {
+            put(root, path);
+        }
+        for path in ["nested/.git/HEAD", "nested/x.md", "vault/.runebook/config.yaml", "vault/y.md"] {
+            put(root, path);
+        }
+        for path in ["drafts/z.md", "b/skip.tmp", "sub/.git", "sub/s.md"] {
+            put(root, path);
+        }
+        std::fs::write(root.join(".gitignore"), "drafts/\n").unwrap();
+        let options = WalkOptions { ignore: vec!["*.tmp".to_owned()], ..WalkOptions::default() };
+        let found = walk(root, &options);
+        assert_eq!(names(&found), ["a.md", "b/c.md", "日记/二.md"]);
+        assert_eq!(found.problems, []);
+        assert_eq!(found.files[0].size, 1);
+        let below = WalkOptions { below: VaultPath::parse("b").unwrap(), ..options };
+        assert_eq!(names(&walk(root, &below)), ["b/c.md"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_odd_names_are_reported_and_do_not_stop_the_rest() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let root = &dir.path().join("vault");
+        put(root, "a.md");
+        put(root, "quote'\"\nline.md");
+        put(dir.path(), "outside.md");
+        std::os::unix::fs::symlink("../outside.md", root.join("out.md")).unwrap();
+        std::os::unix::fs::symlink("a.md", root.join("in.md")).unwrap();
+        std::os::unix::fs::symlink(".", root.join("loop")).unwrap();
+        std::fs::write(root.join(std::ffi::OsStr::from_bytes(b"bad\xff.md")), "x").unwrap();
+        let found = walk(root, &WalkOptions::default());
+        assert_eq!(names(&found), ["a.md", "quote'\"\nline.md"]);
+        let rules: Vec<&str> = found.problems.iter().map(|p| p.rule.as_str()).collect();
+        assert_eq!(rules, ["path.encoding", "path.symlink"]);
+    }
+}
