@@ -5,6 +5,11 @@ pub mod acting;
 pub mod check;
 pub mod progress;
 pub mod schema;
+pub mod branch;
+pub mod decide;
+pub mod events;
+pub mod gate;
+pub mod root;
 pub mod vault;
 pub mod worktree;
 

@@ -1,0 +1,143 @@
+//! The vault's root commit: the first one of main's first-parent line that added `.runebook/`. It names the vault in
+//! every event, so that an approval of one vault is worth nothing in another.
+
+use std::path::PathBuf;
+
+use super::vault::Vault;
+use crate::model::change::{Entry, mode};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::Oid;
+use crate::store::git::Repo;
+
+/// Why the root is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// No commit of main holds `.runebook/`.
+    #[error("no commit of the approved branch has a directory .runebook/")]
+    None,
+    /// What was pinned is not what main's history says.
+    #[error("this clone pinned {pinned} as the vault's root, but main's history begins with {found}")]
+    Mismatch {
+        /// What the file says.
+        pinned: Oid,
+        /// What the history says.
+        found: Oid,
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file with the root cannot be read or written.
+    #[error("the vault's root in {}: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Explain for RootError {
+    fn kind(&self) -> Kind {
+        match self {
+            RootError::None => Kind::Usage,
+            RootError::Mismatch { .. } => Kind::NotAllowed,
+            RootError::File { .. } => Kind::Failed,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            RootError::None => Some("commit .runebook/ to the approved branch: `runebook init`".to_owned()),
+            RootError::Mismatch { file, .. } => Some(format!(
+                "somebody rewrote main; if that was meant, remove {} and run this again",
+                file.display()
+            )),
+            RootError::File { path, .. } => {
+                Some(format!("remove {}; it is made again from main's history", path.display()))
+            }
+        }
+    }
+}
+
+fn file(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("runebook").join("root")
+}
+
+/// The root as this clone pinned it; computed from main and pinned when it is asked for the first time.
+///
+/// # Errors
+/// When main has no `.runebook/`, or the file cannot be read or written.
+pub fn pinned(vault: &Vault<'_>) -> Result<Oid, Fault> {
+    pinned_in(&vault.repo, vault.main()?)
+}
+
+/// As [`pinned`], for a repository and its main.
+///
+/// # Errors
+/// As [`pinned`].
+pub fn pinned_in(repo: &Repo, main: Oid) -> Result<Oid, Fault> {
+    let path = file(repo);
+    let fail = |why: String| RootError::File { path: path.clone(), why };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text.trim().parse().map_err(|_| fail("it holds no commit's name".to_owned()))?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let root = computed(repo, main)?;
+            let directory = path.parent().unwrap_or(&path);
+            std::fs::create_dir_all(directory).map_err(|e| fail(e.to_string()))?;
+            let mut temporary =
+                tempfile::NamedTempFile::new_in(directory).map_err(|e| fail(e.to_string()))?;
+            std::io::Write::write_all(&mut temporary, format!("{root}\n").as_bytes())
+                .map_err(|e| fail(e.to_string()))?;
+            temporary.persist(&path).map_err(|e| fail(e.to_string()))?;
+            Ok(root)
+        }
+        Err(error) => Err(fail(error.to_string()).into()),
+    }
+}
+
+/// The root as main's history says: the oldest commit of the first-parent line that has `.runebook/` while its
+/// first parent has not. Reads the whole line.
+///
+/// # Errors
+/// When there is none, or an object is missing.
+pub fn computed(repo: &Repo, main: Oid) -> Result<Oid, Fault> {
+    let mut found = None;
+    let mut newer: Option<(Oid, bool)> = None;
+    let mut at = Some(main);
+    while let Some(commit) = at {
+        let has = settings(repo, commit)?.is_some();
+        if let Some((newer, true)) = newer
+            && !has
+        {
+            found = Some(newer);
+        }
+        newer = Some((commit, has));
+        at = repo.parents(commit)?.first().copied();
+    }
+    if let Some((first, true)) = newer {
+        found = Some(first);
+    }
+    Ok(found.ok_or(RootError::None)?)
+}
+
+/// The pinned root, verified against main's history.
+///
+/// # Errors
+/// As [`pinned`], and [`RootError::Mismatch`].
+pub fn verified(repo: &Repo, main: Oid) -> Result<Oid, Fault> {
+    let (pinned, found) = (pinned_in(repo, main)?, computed(repo, main)?);
+    if pinned == found {
+        Ok(found)
+    } else {
+        Err(RootError::Mismatch { pinned, found, file: file(repo) }.into())
+    }
+}
+
+/// The entry of `.runebook/` at a commit, if a directory stands there.
+///
+/// # Errors
+/// When an object is missing or damaged.
+pub fn settings(repo: &Repo, commit: Oid) -> Result<Option<Oid>, Fault> {
+    let entries = repo.tree(repo.tree_of(commit)?)?;
+    let found = entries.into_iter().find(|(name, _)| name == b".runebook");
+    Ok(found.map(|(_, entry)| entry).filter(|entry: &Entry| entry.mode == mode::TREE).map(|entry| entry.oid))
+}
