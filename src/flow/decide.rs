@@ -6,11 +6,34 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::event::Verdict;
+use super::branch::{Against, Branch};
+use super::gate::governance::Governances;
+use super::gate::history::History;
+use super::gate::judge::judge;
+use super::root;
+use crate::model::actor::{Actor, Role};
+use crate::model::event::{Data, Verdict};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::Finding;
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::policy::Identities;
 use crate::model::proposal::State;
+use crate::store::git::Repo;
+
+/// Why nothing can be decided.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    /// The branch has no event `open`.
+    #[error("proposal {0} has no event `open`")]
+    NoOpen(ProposalId),
+}
+
+impl Explain for DecideError {
+    fn kind(&self) -> Kind {
+        Kind::NotAllowed
+    }
+}
 
 /// A verdict that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,4 +87,68 @@ pub struct Decision {
     pub identities: Identities,
     /// The paths that main changed since BASE as well.
     pub conflicts: Vec<String>,
+}
+
+impl Decision {
+    /// Why this actor may not merge it although it is approved; `None` when it may.
+    #[must_use]
+    pub fn refuses_merger(&self, actor: &Actor) -> Option<String> {
+        if !actor.has(Role::Merge) {
+            return Some(format!("`{}` has not the role merge", actor.id));
+        }
+        (self.person_merges && !actor.is_person()).then(|| {
+            format!(
+                "it has no approval and takes back a merge exactly: a person must merge it, and `{}` is none",
+                actor.id
+            )
+        })
+    }
+}
+
+/// Decides on the branch whose last commit is `tip`, against the commit `main` of the approved branch, with the
+/// findings of the required checks.
+///
+/// A tip that is on main already is [`State::Merged`], judged against the main that it merged into.
+///
+/// # Errors
+/// When the branch is not of the one allowed shape (see [`super::branch::BranchError`]), was rewritten or detached,
+/// or an object is missing.
+pub fn decide(repo: &Repo, main: Oid, tip: Oid, findings: &[Finding]) -> Result<Decision, Fault> {
+    let mut history = History::of(repo, main);
+    let merged_into = merged_into(repo, tip, &mut history)?;
+    if let Some(before) = merged_into {
+        history = History::of(repo, before);
+    }
+    let root = root::pinned_in(repo, main)?;
+    let seen = merged_into.is_none();
+    let branch = Branch::read_against(repo, None, tip, &mut Against { history: &mut history, root, seen })?;
+    let standing = Governances::default().at(repo, branch.main)?;
+    let mut decision = judge(repo, &branch, &standing, &mut history, findings)?;
+    if merged_into.is_some() {
+        decision.state = State::Merged;
+        decision.reasons = vec!["it is on main".to_owned()];
+        decision.missing.clear();
+    }
+    Ok(decision)
+}
+
+/// As [`decide`], for a branch that was read already ([`Branch::read`]).
+///
+/// # Errors
+/// When an object is missing, or main has no settings that can be used.
+pub fn decide_on(repo: &Repo, branch: &Branch, findings: &[Finding]) -> Result<Decision, Fault> {
+    let standing = Governances::default().at(repo, branch.main)?;
+    judge(repo, branch, &standing, &mut History::of(repo, branch.main), findings)
+}
+
+/// The main into which a tip was merged, if it is a `decide` event that stands on main.
+///
+/// # Errors
+/// When an object is missing or damaged.
+pub fn merged_into(repo: &Repo, tip: Oid, history: &mut History<'_>) -> Result<Option<Oid>, Fault> {
+    let event = crate::model::event::Event::parse(&repo.commit(tip)?.message).ok();
+    match event.map(|event| event.data) {
+        Some(Data::Decide(decide)) if history.contains(tip)? => Ok(Some(decide.main)),
+        _ => Ok(None),
+    }
 }

@@ -2,14 +2,14 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
-pub mod check;
-pub mod progress;
-pub mod schema;
 pub mod branch;
+pub mod check;
 pub mod decide;
 pub mod events;
 pub mod gate;
+pub mod progress;
 pub mod root;
+pub mod schema;
 pub mod vault;
 pub mod worktree;
 

@@ -1,7 +1,12 @@
 //! The states of a proposal, folded from its events by ancestry; never by dates, never stored.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::event::{Data, Event, EventKind, Verdict};
+use super::id::{ActorId, Digest, Oid, ProposalId};
 
 /// Where a proposal stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -58,4 +63,114 @@ impl std::fmt::Display for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// An event with its name, as it is folded.
+#[derive(Debug, Clone, Copy)]
+pub struct Logged<'e> {
+    /// The event's commit.
+    pub oid: Oid,
+    /// The event.
+    pub event: &'e Event,
+}
+
+/// What an actor's word can do, as main says.
+pub trait Authority {
+    /// Whether the actor may override others' verdicts and end others' proposals.
+    fn is_admin(&self, actor: &ActorId) -> bool;
+    /// Whether two accounts are of one principal.
+    fn is_same(&self, one: &ActorId, other: &ActorId) -> bool;
+}
+
+/// What the events say together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// The event `open`, and whose it is.
+    pub opened: Option<(Oid, ActorId)>,
+    /// The `submit` events with their digests, sorted.
+    pub submits: BTreeSet<(Oid, Digest)>,
+    /// The verdicts that nobody replaced or lifted, sorted by event.
+    pub verdicts: Vec<(Oid, ActorId, Verdict)>,
+    /// The verdicts that an admin overrode, with the event that did it.
+    pub overridden: BTreeSet<(Oid, Oid)>,
+    /// Why somebody asked for a person, by event.
+    pub escalations: BTreeMap<Oid, String>,
+    /// Whether it was withdrawn by its proposer or an admin.
+    pub withdrawn: bool,
+    /// The proposals that took its place, by word of its proposer or an admin.
+    pub superseded_by: BTreeSet<ProposalId>,
+}
+
+/// Folds events by ancestry alone: the order in which they come does not matter.
+///
+/// `is_ancestor(a, b)` says whether `b` descends from `a` or is it.
+pub fn fold(
+    events: &[Logged<'_>],
+    is_ancestor: &dyn Fn(Oid, Oid) -> bool,
+    authority: &dyn Authority,
+) -> Folded {
+    let mut out = Folded::default();
+    for Logged { oid, event } in events {
+        match &event.data {
+            Data::Open(_) => {
+                let first = out.opened.as_ref().is_none_or(|(known, _)| oid < known);
+                if first {
+                    out.opened = Some((*oid, event.actor.clone()));
+                }
+            }
+            Data::Escalate(escalate) => {
+                out.escalations.insert(*oid, escalate.reason.clone());
+            }
+            _ if event.kind == EventKind::Submit => {
+                out.submits.insert((*oid, event.digest));
+            }
+            _ => {}
+        }
+    }
+    let proposer = out.opened.as_ref().map(|(_, actor)| actor.clone());
+    let may_end = |actor: &ActorId| {
+        authority.is_admin(actor) || proposer.as_ref().is_some_and(|p| authority.is_same(p, actor))
+    };
+    for Logged { event, .. } in events.iter().filter(|logged| may_end(&logged.event.actor)) {
+        match &event.data {
+            Data::Supersede(supersede) => {
+                out.superseded_by.insert(supersede.by.clone());
+            }
+            _ if event.kind == EventKind::Withdraw => out.withdrawn = true,
+            _ => {}
+        }
+    }
+    fold_verdicts(events, is_ancestor, authority, &mut out);
+    out
+}
+
+fn fold_verdicts(
+    events: &[Logged<'_>],
+    is_ancestor: &dyn Fn(Oid, Oid) -> bool,
+    authority: &dyn Authority,
+    out: &mut Folded,
+) {
+    let given = || events.iter().filter_map(|logged| Some((logged, logged.event.verdict?)));
+    for (logged, verdict) in given() {
+        let Logged { oid, event } = *logged;
+        let after = |other: Oid| other != oid && is_ancestor(oid, other);
+        let replaced = given().any(|(other, _)| other.event.actor == event.actor && after(other.oid));
+        let mut lifted = false;
+        for other in events {
+            let Data::Lift(lift) = &other.event.data else { continue };
+            if lift.event != oid || !after(other.oid) {
+                continue;
+            }
+            if other.event.actor == event.actor {
+                lifted = true;
+            } else if authority.is_admin(&other.event.actor) && other.event.text.is_some() {
+                lifted = true;
+                out.overridden.insert((oid, other.oid));
+            }
+        }
+        if !replaced && !lifted {
+            out.verdicts.push((oid, event.actor.clone(), verdict));
+        }
+    }
+    out.verdicts.sort();
 }

@@ -2,5 +2,10 @@
 
 pub mod governance;
 pub mod history;
+pub mod judge;
+pub mod limits;
+pub mod people;
 mod read;
+pub mod stale;
 pub mod touched;
+pub mod voices;
