@@ -7,6 +7,8 @@ pub mod check;
 pub mod decide;
 pub mod events;
 pub mod gate;
+pub mod init;
+pub mod preset;
 pub mod progress;
 pub mod root;
 pub mod schema;
