@@ -2,6 +2,7 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
+pub mod audit;
 pub mod branch;
 pub mod check;
 pub mod decide;

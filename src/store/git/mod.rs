@@ -5,6 +5,7 @@
 
 mod checkout;
 mod index_file;
+mod merging;
 mod objects;
 mod refs;
 mod worktree_status;
