@@ -2,14 +2,12 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
-pub mod audit;
 pub mod branch;
 pub mod check;
 pub mod decide;
 pub mod events;
+pub mod example;
 pub mod gate;
-pub mod init;
-pub mod preset;
 pub mod progress;
 pub mod root;
 pub mod schema;

@@ -1,5 +1,5 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
 mod architecture;
-mod init;
+mod example;
 mod support;

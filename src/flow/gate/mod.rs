@@ -1,6 +1,5 @@
 //! What the gate rests on: history, the rules that stand on main, and how they judge.
 
-pub mod examine;
 pub mod governance;
 pub mod history;
 pub mod judge;
