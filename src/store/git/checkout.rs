@@ -459,13 +459,13 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
 }
 
 #[cfg(unix)]
-fn is_executable(meta: &Metadata) -> bool {
+pub(super) fn is_executable(meta: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     meta.permissions().mode() & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &Metadata) -> bool {
+pub(super) fn is_executable(_: &Metadata) -> bool {
     false
 }
 

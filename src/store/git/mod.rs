@@ -6,6 +6,7 @@
 mod checkout;
 mod objects;
 mod refs;
+mod text;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use crate::model::id::Oid;
 
 pub use checkout::{Checkout, Found, IndexLock, Staged, WorkTree};
 pub use refs::{Head, RefUpdate};
+pub use text::{Edited, Hunk, Merged, hunks, merge};
 
 /// What can go wrong in git.
 #[derive(Debug, thiserror::Error)]
