@@ -119,6 +119,7 @@ impl WorkTree {
 #[derive(Debug)]
 pub struct IndexLock {
     path: PathBuf,
+    keep: bool,
 }
 
 impl IndexLock {
@@ -132,7 +133,7 @@ impl IndexLock {
         IndexLock::release_left_over(work_tree)?;
         match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                let lock = IndexLock { path };
+                let lock = IndexLock { path, keep: false };
                 file.write_all(format!("{LOCK_MARK}{}\n", std::process::id()).as_bytes())
                     .map_err(|e| io_error("writing", &lock.path, &e))?;
                 Ok(lock)
@@ -140,6 +141,11 @@ impl IndexLock {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(path)),
             Err(error) => Err(io_error("making", &path, &error)),
         }
+    }
+
+    /// Lets it stand beyond the end of the process: the next run takes it over.
+    pub fn leave(mut self) {
+        self.keep = true;
     }
 
     /// Removes a lock that a killed run of ours left; leaves git's own alone. The caller holds the vault's lock.
@@ -156,8 +162,10 @@ impl IndexLock {
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // Nothing can be done when it fails, and the next run takes it over.
-        let _ = fs::remove_file(&self.path);
+        if !self.keep {
+            // Nothing can be done when it fails, and the next run takes it over.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
