@@ -153,7 +153,11 @@ impl<'e> Session<'e> {
 
     /// The vault of the directory.
     pub(crate) fn vault(&self) -> Result<Vault<'e>, Fault> {
-        Vault::open(self.env, &self.directory())
+        let vault = Vault::open(self.env, &self.directory())?;
+        if let Some(recovery) = &vault.recovery {
+            self.out.warn(recovery);
+        }
+        Ok(vault)
     }
 }
 

@@ -129,7 +129,11 @@ fn file(repo: &Repo, record: &DiffRecord) -> Result<FileDiff, GitError> {
 fn text(repo: &Repo, of: u32, oid: Oid) -> Result<Option<Vec<u8>>, GitError> {
     match of {
         mode::FILE | mode::EXECUTABLE | mode::LINK => {
-            if repo.blob_size(oid)? > MAX_SHOWN { Ok(None) } else { repo.blob(oid).map(Some) }
+            if repo.blob_size(oid)? > MAX_SHOWN {
+                Ok(None)
+            } else {
+                repo.blob(oid).map(Some)
+            }
         }
         _ => Ok(Some(Vec::new())),
     }

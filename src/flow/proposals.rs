@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::branch::{Branch, BranchError};
 use super::check;
-use super::decide::{Decision, decide};
+use super::decide::{Decision, decide_on};
 use super::vault::Vault;
 use crate::model::actor::Actor;
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
@@ -68,13 +68,18 @@ impl Explain for ProposalError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             ProposalError::NoSuch(_) => {
-                "`runebook propose list` shows the open ones, `propose list --all` those that ended too".to_owned()
+                "`runebook propose list` shows the open ones, `propose list --all` those that ended too"
+                    .to_owned()
             }
             ProposalError::Ambiguous { .. } => "type more of its name".to_owned(),
-            ProposalError::NoneOpen(_) => "begin one with `runebook propose new \"What it is about\"`".to_owned(),
+            ProposalError::NoneOpen(_) => {
+                "begin one with `runebook propose new \"What it is about\"`".to_owned()
+            }
             ProposalError::SeveralOpen { .. } => "name one of them".to_owned(),
             ProposalError::Closed { id, state: State::Merged } => {
-                format!("take it back with `runebook rollback {id}`, or begin another with `runebook propose new`")
+                format!(
+                    "take it back with `runebook rollback {id}`, or begin another with `runebook propose new`"
+                )
             }
             ProposalError::Closed { id, .. } => {
                 format!("cut it anew as another proposal with `runebook propose new --from {id}`")
@@ -101,7 +106,10 @@ pub fn closed_ones(repo: &Repo) -> Result<Vec<(ProposalId, Oid)>, GitError> {
 
 fn named(repo: &Repo, prefix: &str) -> Result<Vec<(ProposalId, Oid)>, GitError> {
     let refs = repo.refs(prefix)?;
-    Ok(refs.into_iter().filter_map(|(name, tip)| Some((name.strip_prefix(prefix)?.parse().ok()?, tip))).collect())
+    Ok(refs
+        .into_iter()
+        .filter_map(|(name, tip)| Some((name.strip_prefix(prefix)?.parse().ok()?, tip)))
+        .collect())
 }
 
 /// The proposal that was meant: its name, a unique beginning of it (open ones first), or none where the actor has
@@ -214,7 +222,7 @@ pub fn assess(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Result
     let blobs = check::blob_checks(repo, &vault.governance(main)?, &introduced)?;
     let new: Vec<Finding> = blobs.into_iter().filter(|finding| !findings.contains(finding)).collect();
     findings.extend(new);
-    let decision = decide(repo, main, tip, &findings)?;
+    let decision = decide_on(repo, &branch, &findings)?;
     Ok(Assessed { main, branch, result, findings, decision })
 }
 

@@ -82,6 +82,8 @@ pub struct Vault<'e> {
     pub config: Config,
     /// The time, in the vault's zone.
     pub clock: Clock,
+    /// What was done about a merge that had been killed, as a sentence for people; none when there was none.
+    pub recovery: Option<String>,
 }
 
 /// What decides who may do what: the settings at one commit.
@@ -122,7 +124,13 @@ impl<'e> Vault<'e> {
         };
         let config = Config::parse(&text).map_err(VaultError::from)?;
         let clock = env.clock.in_zone(config.zone().map_err(VaultError::from)?);
-        Ok(Vault { env, repo, config, clock })
+        let mut vault = Vault { env, repo, config, clock, recovery: None };
+        // Reading goes on when it cannot be finished now; what changes something tries again and fails with the reason.
+        vault.recovery = match super::merge::recover_if_killed(&vault) {
+            Ok(recovered) => recovered.map(|recovered| recovered.to_string()),
+            Err(fault) => Some(format!("a merge was interrupted and cannot be finished yet: {fault}")),
+        };
+        Ok(vault)
     }
 
     /// The root of the files.

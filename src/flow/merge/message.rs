@@ -42,7 +42,9 @@ pub(super) fn of(vault: &Vault<'_>, assessed: &Assessed) -> Result<String, Fault
 /// The URIs of evidence that footnotes of the changed files cite.
 fn evidence(vault: &Vault<'_>, branch: &Branch) -> Result<Vec<String>, Fault> {
     let mut out = Vec::new();
-    for record in branch.records.iter().filter(|record| matches!(record.new_mode, mode::FILE | mode::EXECUTABLE)) {
+    for record in
+        branch.records.iter().filter(|record| matches!(record.new_mode, mode::FILE | mode::EXECUTABLE))
+    {
         if vault.repo.blob_size(record.new_oid)? > 1 << 20 {
             continue;
         }

@@ -35,7 +35,16 @@ pub use recover::{Recovered, recover, recover_if_killed};
 
 /// The steps of a merge at which `RUNEBOOK_CRASH_AT` can kill it, in order.
 pub const STEPS: [&str; 10] = [
-    "decided", "locked", "prepared", "committed", "journal", "moved", "placed-one", "placed", "index", "released",
+    "decided",
+    "locked",
+    "prepared",
+    "committed",
+    "journal",
+    "moved",
+    "placed-one",
+    "placed",
+    "index",
+    "released",
 ];
 
 /// How often a merge starts again when somebody moved main or the proposal meanwhile.
@@ -118,7 +127,8 @@ impl Explain for MergeError {
             MergeError::Changed { id, .. } => format!("look at it again: `runebook review show {id}`"),
             MergeError::Races(_) => "run the command again".to_owned(),
             MergeError::Unfinished { .. } => {
-                "mend that and run any runebook command, such as `runebook status`: it finishes the merge".to_owned()
+                "mend that and run any runebook command, such as `runebook status`: it finishes the merge"
+                    .to_owned()
             }
         })
     }
@@ -223,7 +233,9 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
         Err(fault) => {
             // The lock stays, so that plain git commits no half state until a command of ours has finished this.
             trees.leave();
-            return Err(MergeError::Unfinished { id: request.id.clone(), commit, why: fault.to_string() }.into());
+            return Err(
+                MergeError::Unfinished { id: request.id.clone(), commit, why: fault.to_string() }.into()
+            );
         }
     };
     drop(trees);
@@ -238,7 +250,12 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
         digest: decision.digest,
         proposer: decision.proposer,
         approved_by: decision.approvals.into_iter().map(|voice| voice.actor).collect(),
-        files: assessed.branch.records.iter().map(|r| String::from_utf8_lossy(&r.path).into_owned()).collect(),
+        files: assessed
+            .branch
+            .records
+            .iter()
+            .map(|r| String::from_utf8_lossy(&r.path).into_owned())
+            .collect(),
         placed: placed.changed,
         kept: placed.kept.iter().map(|file| file.display().to_string()).collect(),
         findings: assessed.findings,
@@ -248,7 +265,8 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
 /// Whether the actor may merge it now; the tree of the merge if so.
 fn permitted(assessed: &Assessed, actor: &Actor, request: &Request) -> Result<Oid, Fault> {
     let (id, decision) = (request.id.clone(), &assessed.decision);
-    let not_allowed = |why: &str| MergeError::NotAllowed { actor: actor.id.clone(), id: id.clone(), why: why.to_owned() };
+    let not_allowed =
+        |why: &str| MergeError::NotAllowed { actor: actor.id.clone(), id: id.clone(), why: why.to_owned() };
     if let Some(shown) = request.shown
         && shown != decision.digest
     {
@@ -261,7 +279,10 @@ fn permitted(assessed: &Assessed, actor: &Actor, request: &Request) -> Result<Oi
         return Err(not_allowed("it has not the role merge").into());
     }
     if decision.person_merges && !actor.is_person() {
-        return Err(not_allowed("nobody approved it, and only a person may merge an exact rollback unapproved").into());
+        return Err(not_allowed(
+            "nobody approved it, and only a person may merge an exact rollback unapproved",
+        )
+        .into());
     }
     assessed.result.ok_or_else(|| {
         let reasons = vec!["its files and main's cannot stand together".to_owned()];
@@ -430,7 +451,12 @@ fn finish(vault: &Vault<'_>, journal: &Journal, trees: &mut Held) -> Result<Plac
     Ok(all)
 }
 
-fn place(vault: &Vault<'_>, checkout: &mut Checkout, forms: &Path, touched: &[Touched]) -> Result<Placed, Fault> {
+fn place(
+    vault: &Vault<'_>,
+    checkout: &mut Checkout,
+    forms: &Path,
+    touched: &[Touched],
+) -> Result<Placed, Fault> {
     worktree::place(checkout, forms, touched, &|name| step(vault, name))
 }
 

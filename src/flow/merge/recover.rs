@@ -25,6 +25,17 @@ pub struct Recovered {
     pub kept: Vec<PathBuf>,
 }
 
+impl std::fmt::Display for Recovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = if self.finished { "finished" } else { "taken back" };
+        write!(f, "the merge of {} had been interrupted and was {what}", self.proposal)?;
+        for file in &self.kept {
+            write!(f, "\n  {} was edited meanwhile and was left as it is", file.display())?;
+        }
+        Ok(())
+    }
+}
+
 /// As [`recover`], for a command that does not hold the vault's lock. Costs one look at the file system when no merge
 /// was killed. While another process holds the lock the journal is that one's, and nothing is done.
 ///
@@ -141,7 +152,12 @@ fn back(vault: &Vault<'_>, journal: &Journal) -> Result<Vec<PathBuf>, Fault> {
     let (repo, id) = (&vault.repo, &journal.proposal);
     let mut updates = Vec::new();
     let mut undo = |name: String, now: Option<Oid>, to: Option<Oid>| {
-        updates.push(RefUpdate { name, old: now, new: to, message: format!("runebook: take back the merge of {id}") });
+        updates.push(RefUpdate {
+            name,
+            old: now,
+            new: to,
+            message: format!("runebook: take back the merge of {id}"),
+        });
     };
     if repo.ref_oid(&id.closed_ref())? == Some(journal.decide) {
         undo(id.closed_ref(), Some(journal.decide), None);
@@ -162,7 +178,8 @@ fn back(vault: &Vault<'_>, journal: &Journal) -> Result<Vec<PathBuf>, Fault> {
 /// for milliseconds.
 fn unlock_references(vault: &Vault<'_>, journal: &Journal, derived: &Path) -> Result<(), Fault> {
     let id = &journal.proposal;
-    let names = [journal.main_ref.clone(), id.closed_ref(), id.seen_ref(), id.open_ref(), "packed-refs".to_owned()];
+    let names =
+        [journal.main_ref.clone(), id.closed_ref(), id.seen_ref(), id.open_ref(), "packed-refs".to_owned()];
     let locks: Vec<PathBuf> =
         names.iter().map(|name| vault.repo.common_dir().join(format!("{name}.lock"))).collect();
     for _ in 0..20 {

@@ -1,0 +1,526 @@
+//! Reviewing: what waits, what a proposal changes and on what evidence, and what a reviewer says of it.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::branch::Branch;
+use super::decide::Decision;
+use super::difference::{FileDiff, files};
+use super::events::{self, Draft};
+use super::gate::people::{Reach, makers, same_principal};
+use super::proposals::{Assessed, Told, assess, open_ones, open_tip, told, when};
+use super::vault::Vault;
+use crate::model::actor::{Actor, Actors, Role};
+use crate::model::change::mode;
+use crate::model::event::{EventKind, Remark, Verdict};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::Finding;
+use crate::model::id::{ActorId, Digest, Oid, ProposalId};
+use crate::model::path::VaultPath;
+use crate::model::proposal::State;
+use crate::model::uri::{Fragment, Uri};
+
+/// The longest text of a file before the change that an answer holds, in bytes.
+const MAX_BEFORE: usize = 64 << 10;
+/// The most lines of evidence that are shown.
+const MAX_EVIDENCE_LINES: usize = 12;
+
+/// Why a verdict is not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// The actor has not the role.
+    #[error("`{actor}` has not the role {role}, so it cannot review {id}")]
+    NoRole {
+        /// The actor.
+        actor: ActorId,
+        /// The proposal.
+        id: ProposalId,
+        /// The role that is missing.
+        role: &'static str,
+    },
+    /// The actor stands behind the proposal.
+    #[error("`{actor}` cannot review {id}: {why}")]
+    OwnWork {
+        /// The actor.
+        actor: ActorId,
+        /// The proposal.
+        id: ProposalId,
+        /// How.
+        why: String,
+    },
+    /// A path is outside of what the actor reviews.
+    #[error("`{actor}` cannot review {id}: {path} is outside of what it may review")]
+    OutOfReach {
+        /// The actor.
+        actor: ActorId,
+        /// The proposal.
+        id: ProposalId,
+        /// The path.
+        path: VaultPath,
+    },
+    /// Nothing was submitted yet.
+    #[error("proposal {0} is a draft: what stands on its branch was not submitted for review")]
+    Draft(ProposalId),
+    /// It is not what the reviewer was shown.
+    #[error("proposal {id} changed since it was shown: the digest was {}, now it is {}", shown.short(), now.short())]
+    Changed {
+        /// The proposal.
+        id: ProposalId,
+        /// The digest that was shown.
+        shown: Digest,
+        /// The digest now.
+        now: Digest,
+    },
+    /// No digest was given.
+    #[error("an approval of {0} must name the digest of what was looked at")]
+    NoDigest(ProposalId),
+    /// The actor has no verdict there that could be lifted.
+    #[error("`{actor}` has no standing veto on {id}")]
+    NothingToLift {
+        /// The actor.
+        actor: ActorId,
+        /// The proposal.
+        id: ProposalId,
+    },
+    /// A comment names a file that is not part of the change.
+    #[error("proposal {id} does not change `{path}`, so nothing can be said of its lines")]
+    ForeignFile {
+        /// The proposal.
+        id: ProposalId,
+        /// The file that was named.
+        path: String,
+    },
+    /// Nothing is said.
+    #[error("a comment needs words: --message, --comment or --evidence")]
+    Silent,
+}
+
+impl Explain for ReviewError {
+    fn kind(&self) -> Kind {
+        match self {
+            ReviewError::NoRole { .. } | ReviewError::OwnWork { .. } | ReviewError::OutOfReach { .. } => {
+                Kind::NotAllowed
+            }
+            ReviewError::Draft(_) | ReviewError::Changed { .. } => Kind::Conflict,
+            ReviewError::NothingToLift { .. } => Kind::Nothing,
+            _ => Kind::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ReviewError::NoRole { .. } | ReviewError::OutOfReach { .. } => {
+                "`runebook actor list` shows who may review; an admin changes roles in .runebook/actors.yaml"
+                    .to_owned()
+            }
+            ReviewError::OwnWork { id, .. } => {
+                format!("somebody else must look at it; `runebook review comment {id}` is open to everybody")
+            }
+            ReviewError::Draft(id) => format!("its proposer runs `runebook propose submit {id}`"),
+            ReviewError::Changed { id, .. } => format!("look at it again: `runebook review show {id}`"),
+            ReviewError::NoDigest(id) => {
+                format!("`runebook review show {id}` ends with the digest; approve with `--digest` and that")
+            }
+            ReviewError::NothingToLift { id, .. } => {
+                format!("`runebook propose show {id}` lists the verdicts")
+            }
+            ReviewError::ForeignFile { id, .. } => {
+                format!("`runebook review diff {id}` shows the files; write a comment as PATH:LINE:TEXT")
+            }
+            ReviewError::Silent => "for instance `--message \"Please cite the chat\"`".to_owned(),
+        })
+    }
+}
+
+/// A proposal in a list.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its name.
+    pub id: ProposalId,
+    /// What it is about.
+    pub title: String,
+    /// Where it stands; absent when the branch cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Who opened it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposer: Option<ActorId>,
+    /// How many revisions were submitted.
+    pub revision: u32,
+    /// How many files it changes.
+    pub files: u32,
+    /// The present digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// When it was opened, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened: Option<String>,
+    /// What is still needed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Why the branch cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// One open proposal as a line of a list; a branch that cannot be read is a line too.
+#[must_use]
+pub fn listed(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Listed {
+    match assess(vault, main, id, tip) {
+        Ok(assessed) => {
+            let opened = assessed.branch.open().map(|(commit, _, _)| when(commit.commit.author.time));
+            let decision = assessed.decision;
+            Listed {
+                id: id.clone(),
+                title: decision.title,
+                state: Some(decision.state),
+                proposer: Some(decision.proposer),
+                revision: decision.revision,
+                files: assessed.branch.records.len() as u32,
+                digest: Some(decision.digest),
+                opened,
+                missing: decision.missing,
+                problem: None,
+            }
+        }
+        Err(fault) => Listed {
+            id: id.clone(),
+            title: String::new(),
+            state: None,
+            proposer: None,
+            revision: 0,
+            files: 0,
+            digest: None,
+            opened: None,
+            missing: Vec::new(),
+            problem: Some(fault.to_string()),
+        },
+    }
+}
+
+/// The submitted proposals that `actor` may review and has not approved as they stand; longest waiting first.
+///
+/// # Errors
+/// When main or the references cannot be read.
+pub fn queue(vault: &Vault<'_>, actor: &Actor) -> Result<Vec<Listed>, Fault> {
+    let main = vault.main()?;
+    let actors = vault.governance(main)?.actors;
+    let mut out = Vec::new();
+    for (id, tip) in open_ones(&vault.repo)? {
+        let Ok(assessed) = assess(vault, main, &id, tip) else { continue };
+        let waits = matches!(
+            assessed.decision.state,
+            State::Open | State::NeedsHuman | State::ChangesRequested | State::Rejected
+        );
+        let said = assessed.decision.approvals.iter().any(|voice| voice.actor == actor.id);
+        if waits && !said && may_review(&assessed.branch, &actors, actor).is_ok() {
+            out.push(listed(vault, main, &id, tip));
+        }
+    }
+    out.sort_by(|a, b| a.opened.cmp(&b.opened).then_with(|| a.id.cmp(&b.id)));
+    Ok(out)
+}
+
+/// Evidence that a footnote cites.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Evidence {
+    /// The footnote's name.
+    pub footnote: String,
+    /// The line of the file that cites it, counted from 1.
+    pub line: u32,
+    /// What it points at.
+    pub uri: String,
+    /// The cited lines as they stand in the tree of the merge; absent when there is no such file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
+/// A file of a proposal with what a reviewer needs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Shown {
+    /// What differs.
+    #[serde(flatten)]
+    pub diff: FileDiff,
+    /// The text before; absent when the file is new, no text or over 64 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The evidence that it cites afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+}
+
+/// A proposal as a reviewer sees it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Review {
+    /// What may be done with it, and why.
+    pub decision: Decision,
+    /// What the checks report.
+    pub findings: Vec<Finding>,
+    /// The files.
+    pub files: Vec<Shown>,
+    /// What was said, oldest first.
+    pub events: Vec<Told>,
+}
+
+/// Everything that a reviewer needs to see of an open proposal.
+///
+/// # Errors
+/// When it is not open, or its branch cannot be read.
+pub fn show(vault: &Vault<'_>, id: &ProposalId) -> Result<Review, Fault> {
+    let main = vault.main()?;
+    let tip = open_tip(vault, id)?;
+    let assessed = assess(vault, main, id, tip)?;
+    let files = shown(vault, &assessed)?;
+    let events = told(&assessed.branch);
+    Ok(Review { decision: assessed.decision, findings: assessed.findings, files, events })
+}
+
+fn shown(vault: &Vault<'_>, assessed: &Assessed) -> Result<Vec<Shown>, Fault> {
+    let repo = &vault.repo;
+    let text = |of: u32, oid: Oid| -> Result<Option<String>, Fault> {
+        if !matches!(of, mode::FILE | mode::EXECUTABLE) || repo.blob_size(oid)? > MAX_BEFORE as u64 {
+            return Ok(None);
+        }
+        Ok(String::from_utf8(repo.blob(oid)?).ok())
+    };
+    let mut out = Vec::new();
+    for (record, diff) in assessed.branch.records.iter().zip(files(repo, &assessed.branch.records)?) {
+        let before = text(record.old_mode, record.old_oid)?;
+        let after = text(record.new_mode, record.new_oid)?.unwrap_or_default();
+        let mut evidence = cited(&after);
+        for one in &mut evidence {
+            one.excerpt = excerpt(vault, assessed.result, &one.uri)?;
+        }
+        out.push(Shown { diff, before, evidence });
+    }
+    Ok(out)
+}
+
+/// The evidence that the footnotes of a text cite: `[^name]: <viking://evidence/…> …`, on one line.
+#[must_use]
+pub fn cited(text: &str) -> Vec<Evidence> {
+    let mut out = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let Some((name, rest)) = content.strip_prefix("[^").and_then(|rest| rest.split_once("]:")) else {
+            continue;
+        };
+        let rest = rest.trim_start();
+        let uri = match rest.strip_prefix('<') {
+            Some(rest) => rest.split('>').next().unwrap_or_default(),
+            None => rest.split_whitespace().next().unwrap_or_default(),
+        };
+        if uri.starts_with("viking://evidence/") {
+            out.push(Evidence { footnote: name.to_owned(), line, uri: uri.to_owned(), excerpt: None });
+        }
+    }
+    out
+}
+
+fn excerpt(vault: &Vault<'_>, tree: Option<Oid>, uri: &str) -> Result<Option<String>, Fault> {
+    let (Some(tree), Ok(uri)) = (tree, Uri::parse(uri)) else { return Ok(None) };
+    let Some(entry) = vault.repo.entry_at(tree, &uri.path)? else { return Ok(None) };
+    if !matches!(entry.mode, mode::FILE | mode::EXECUTABLE) || vault.repo.blob_size(entry.oid)? > 4 << 20 {
+        return Ok(None);
+    }
+    let bytes = vault.repo.blob(entry.oid)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (from, to) = match uri.fragment {
+        Some(Fragment::Lines(from, to)) => (from as usize, to as usize),
+        _ => (1, MAX_EVIDENCE_LINES),
+    };
+    let count = (to + 1).saturating_sub(from).min(MAX_EVIDENCE_LINES);
+    Ok(Some(text.lines().skip(from - 1).take(count).collect::<Vec<_>>().join("\n")))
+}
+
+/// What a reviewer says.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The proposal.
+    pub id: ProposalId,
+    /// The verdict; none: only a comment.
+    pub verdict: Option<Verdict>,
+    /// The digest that was shown.
+    pub digest: Option<Digest>,
+    /// Words.
+    pub message: Option<String>,
+    /// Comments on lines, files, or in general, with evidence.
+    pub comments: Vec<Remark>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Recorded {
+    /// The proposal.
+    pub proposal: ProposalId,
+    /// The event.
+    pub event: Oid,
+    /// Where the proposal stands now.
+    pub state: State,
+    /// Why, and what is still needed.
+    pub reasons: Vec<String>,
+    /// What is still needed.
+    pub missing: Vec<String>,
+    /// The digest that the event is about.
+    pub digest: Digest,
+}
+
+/// Records a verdict or a comment. When somebody else's event came in between it is recorded behind that one; when
+/// the content changed, it is not.
+///
+/// # Errors
+/// [`ReviewError`]; nothing is recorded then.
+pub fn say(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Recorded, Fault> {
+    retried(|| {
+        let main = vault.main()?;
+        let tip = open_tip(vault, &request.id)?;
+        let branch = Branch::read(&vault.repo, &request.id, tip, main)?;
+        let comments = remarks(&branch, request)?;
+        let draft = match request.verdict {
+            Some(verdict) => {
+                let actors = vault.governance(main)?.actors;
+                may_review(&branch, &actors, actor)?;
+                fits(&branch, request, verdict)?;
+                Draft::review(verdict, comments)
+            }
+            None if comments.is_empty() && request.message.is_none() => {
+                return Err(ReviewError::Silent.into());
+            }
+            None => Draft::comment(comments),
+        };
+        let draft = match &request.message {
+            Some(message) => draft.with_text(message.clone()),
+            None => draft,
+        };
+        let event = events::append(vault, &branch, actor, draft)?;
+        recorded(vault, main, &request.id, event)
+    })
+}
+
+/// Tries again when somebody else's event came in between.
+pub(super) fn retried<T>(mut attempt: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+    use crate::store::git::GitError;
+    for _ in 0..20 {
+        match attempt() {
+            Err(fault) if matches!(fault.as_error().downcast_ref(), Some(GitError::RefMoved { .. })) => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            other => return other,
+        }
+    }
+    attempt()
+}
+
+fn recorded(vault: &Vault<'_>, main: Oid, id: &ProposalId, event: Oid) -> Result<Recorded, Fault> {
+    let decision = assess(vault, main, id, event)?.decision;
+    Ok(Recorded {
+        proposal: id.clone(),
+        event,
+        state: decision.state,
+        reasons: decision.reasons,
+        missing: decision.missing,
+        digest: decision.digest,
+    })
+}
+
+fn fits(branch: &Branch, request: &Request, verdict: Verdict) -> Result<(), ReviewError> {
+    let id = request.id.clone();
+    let content = branch.commits.iter().rposition(super::branch::BranchCommit::is_content);
+    let submitted =
+        branch.events().filter(|(_, _, event)| event.kind == EventKind::Submit).map(|(at, _, _)| at).last();
+    if submitted.is_none() || content > submitted {
+        return Err(ReviewError::Draft(id));
+    }
+    match request.digest {
+        Some(shown) if shown != branch.digest => Err(ReviewError::Changed { id, shown, now: branch.digest }),
+        None if verdict == Verdict::Approve => Err(ReviewError::NoDigest(id)),
+        _ => Ok(()),
+    }
+}
+
+fn remarks(branch: &Branch, request: &Request) -> Result<Vec<Remark>, ReviewError> {
+    let changed: BTreeSet<&[u8]> = branch.records.iter().map(|record| record.path.as_slice()).collect();
+    for path in request.comments.iter().filter_map(|remark| remark.path.as_ref()) {
+        if !changed.contains(path.as_bytes()) {
+            return Err(ReviewError::ForeignFile { id: request.id.clone(), path: path.clone() });
+        }
+    }
+    Ok(request.comments.clone())
+}
+
+/// Whether an actor may give a verdict: it has the role, stands behind no part of the proposal, and reviews all of
+/// its paths. What `decide` would ignore is refused here with the reason.
+///
+/// # Errors
+/// The reason.
+pub fn may_review(branch: &Branch, actors: &Actors, actor: &Actor) -> Result<(), ReviewError> {
+    let id = || branch.id.clone();
+    if !actor.has(Role::Review) {
+        return Err(ReviewError::NoRole { actor: actor.id.clone(), id: id(), role: "review" });
+    }
+    let own = |why: String| ReviewError::OwnWork { actor: actor.id.clone(), id: id(), why };
+    if let Some((_, event, _)) = branch.open() {
+        if event.actor == actor.id {
+            return Err(own("it is its own proposal, and nobody reviews his own".to_owned()));
+        }
+        if actors.get(&event.actor).is_some_and(|proposer| same_principal(proposer, actor)) {
+            let why =
+                format!("`{}`, who proposed it, has the same principal `{}`", event.actor, actor.principal());
+            return Err(own(why));
+        }
+    }
+    let paths: BTreeSet<VaultPath> = branch.records.iter().filter_map(|record| record.vault_path()).collect();
+    for maker in makers(branch, actors, &paths) {
+        if maker.actor.as_ref().is_some_and(|maker| same_principal(maker, actor)) {
+            return Err(own(format!("{} wrote part of it", maker.shown)));
+        }
+    }
+    let reach = Reach::of(actor.reviews.as_ref());
+    match paths.into_iter().find(|path| !reach.holds(path)) {
+        Some(path) => Err(ReviewError::OutOfReach { actor: actor.id.clone(), id: id(), path }),
+        None => Ok(()),
+    }
+}
+
+/// Takes back a verdict: the one that is named, or the actor's own standing veto.
+///
+/// # Errors
+/// When there is none.
+pub fn lift(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    event: Option<Oid>,
+    message: Option<&str>,
+) -> Result<Recorded, Fault> {
+    retried(|| {
+        let main = vault.main()?;
+        let tip = open_tip(vault, id)?;
+        let assessed = assess(vault, main, id, tip)?;
+        let own = || {
+            let mine = assessed.decision.vetoes.iter().rev().find(|voice| voice.actor == actor.id);
+            mine.map(|voice| voice.event)
+        };
+        let event = event
+            .or_else(own)
+            .ok_or_else(|| ReviewError::NothingToLift { actor: actor.id.clone(), id: id.clone() })?;
+        let draft = Draft::lift(event).with_text(message.unwrap_or_default());
+        let event = events::append(vault, &assessed.branch, actor, draft)?;
+        recorded(vault, main, id, event)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn footnotes_name_evidence() {
+        let text = "# T\nClaim.[^e1]\n\n[^e1]: <viking://evidence/2026/chat a.jsonl#L1-L2> sha256:9c \"q\"\n[^x]: plain\n[^2]: viking://evidence/b.md more\n";
+        let found = cited(text);
+        let uris: Vec<&str> = found.iter().map(|e| e.uri.as_str()).collect();
+        assert_eq!(uris, ["viking://evidence/2026/chat a.jsonl#L1-L2", "viking://evidence/b.md"]);
+        assert_eq!((found[0].footnote.as_str(), found[0].line), ("e1", 4));
+    }
+}
