@@ -1,12 +1,143 @@
 //! `runebook init`.
 
+use std::path::PathBuf;
+
+use super::ask::{Answer, confirm};
+use super::output::Tone;
 use super::{Done, Session};
-use crate::model::fault::Fault;
+use crate::flow::init::{self, Ground, Initialised, Request};
+use crate::flow::preset::Preset;
+use crate::model::fault::{Explain, Fault, Kind};
 
 /// The arguments of `runebook init`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  runebook init my-vault                 a new vault
+  runebook init --example my-vault       a new vault with example memories
+  runebook init --existing               make the notes or the repository here a vault; no note is changed
+  runebook init --existing ~/notes --yes without asking
+  runebook init --preset team            for several people: signed identities, admins commit directly")]
+pub(crate) struct Args {
+    /// The directory of the vault; the current one if left out
+    #[arg(value_name = "DIR")]
+    place: Option<PathBuf>,
+    /// Make a vault of what is there: a repository gets one commit of .runebook/, a folder becomes a repository
+    #[arg(long)]
+    existing: bool,
+    /// Begin with the memories of the example vault
+    #[arg(long, conflicts_with = "existing")]
+    example: bool,
+    /// The policy to begin with
+    #[arg(long, value_enum, default_value_t = PresetName::Solo, value_name = "PRESET")]
+    preset: PresetName,
+    /// Do not ask before a folder becomes a repository
+    #[arg(short, long)]
+    yes: bool,
+}
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PresetName {
+    /// One person and their agents; what an actor says of itself is recorded
+    Solo,
+    /// Several people; actors sign, admins commit directly
+    Team,
+}
+
+/// Nobody could be asked, or the answer was no.
+#[derive(Debug, thiserror::Error)]
+enum Consent {
+    #[error("making a repository of {0} needs your word, and this is no terminal")]
+    Nobody(String),
+    #[error("nothing was done")]
+    No,
+}
+
+impl Explain for Consent {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        matches!(self, Consent::Nobody(_)).then(|| "add `--yes`".to_owned())
+    }
+}
+
+pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    let directory = match &args.place {
+        Some(directory) => session.directory().join(directory),
+        None => session.directory(),
+    };
+    let request = Request {
+        directory: directory.components().collect(),
+        existing: args.existing,
+        content: if args.example { example() } else { Vec::new() },
+        preset: match args.preset {
+            PresetName::Solo => Preset::Solo,
+            PresetName::Team => Preset::Team,
+        },
+    };
+    if let Ground::Folder { notes } = init::survey(&request)?
+        && !args.yes
+    {
+        let place = request.directory.display().to_string();
+        let question = format!(
+            "{place} becomes a git repository with one commit of .runebook/ and its {} Markdown files. No file is changed. Go on?",
+            notes.len()
+        );
+        match confirm(&question) {
+            Answer::Yes => {}
+            Answer::No => return Err(Consent::No.into()),
+            Answer::Nobody => return Err(Consent::Nobody(place).into()),
+        }
+    }
+    let done = init::init(session.env, &request)?;
+    if session.out.json {
+        session.out.document(&done);
+    } else {
+        show(session, &done, args.preset);
+    }
+    Ok(Done::Yes)
+}
+
+fn example() -> Vec<(crate::model::path::VaultPath, Vec<u8>)> {
+    Vec::new()
+}
+
+fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName) {
+    let out = &mut session.out;
+    let root = out.paint(Tone::Path, done.root.display().to_string());
+    let (Some(commit), Some(admin)) = (&done.commit, &done.admin) else {
+        out.line(format!("{root} is a vault already; nothing was changed"));
+        out.line("`runebook status` shows its state, `runebook doctor` examines it");
+        return;
+    };
+    let with = match done.files {
+        0 => String::new(),
+        1 => " with 1 file".to_owned(),
+        n => format!(" with {n} files"),
+    };
+    out.line(format!(
+        "{root} is a vault now: commit {} on {}{with}",
+        out.paint(Tone::Name, commit.short()),
+        out.paint(Tone::Name, &done.main_branch)
+    ));
+    let policy = match preset {
+        PresetName::Solo => "preset solo: you commit directly, agents propose and another one or you approve",
+        PresetName::Team => "preset team: admins commit directly, all others propose, actors sign",
+    };
+    for (file, says) in [
+        (".runebook/config.yaml", format!("settings; times are stored in {}", done.time_zone)),
+        (".runebook/actors.yaml", format!("you are {admin}, with every role")),
+        (".runebook/policy.yaml", policy.to_owned()),
+    ] {
+        out.line(format!("  {}  {says}", out.paint(Tone::Path, file)));
+    }
+    out.line(out.paint(Tone::Bold, "Next"));
+    for command in [
+        "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit",
+        "runebook actor add claude --kind agent --family claude --role propose",
+        "runebook find seats",
+    ] {
+        out.line(format!("  {command}"));
+    }
 }

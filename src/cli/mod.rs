@@ -1,6 +1,7 @@
 //! The command line: one file a verb. Parses, calls `flow`, prints.
 
 mod actor;
+mod ask;
 mod audit;
 mod cat;
 mod check;
@@ -21,6 +22,7 @@ mod merge;
 mod mv;
 mod new;
 mod output;
+mod progress;
 mod propose;
 mod reindex;
 mod review;
@@ -219,7 +221,27 @@ pub fn main() -> ExitCode {
             return ExitCode::from(Kind::Failed.exit_status());
         }
     };
-    ExitCode::from(run(&env, std::env::args_os().collect()))
+    let cancel = env.cancel.clone();
+    // The first Ctrl-C asks the work to stop where nothing is half done, the second ends it as it is: everything
+    // is written whole or not at all. Without a handler Ctrl-C ends the program at once, which is as safe.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.is_cancelled() || ask::ASKING.load(std::sync::atomic::Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        cancel.cancel();
+    });
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
+        let why = info.payload().downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let why = why.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();
+        output::complain(
+            &format!("this is a bug in runebook{place}: {why}"),
+            Some("no file was left half written; please report it with the command that you ran"),
+        );
+    }));
+    let args = std::env::args_os().collect();
+    let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&env, args)));
+    ExitCode::from(status.unwrap_or(Kind::Failed.exit_status()))
 }
 
 /// Runs one command line and returns the exit status.

@@ -213,7 +213,7 @@ pub(crate) fn complain(message: &str, hint: Option<&str>) {
     }
 }
 
-fn err_line(text: &str) {
+pub(crate) fn err_line(text: &str) {
     // Nothing can be said when stderr itself is gone.
     let _ = writeln!(io::stderr(), "{text}");
 }

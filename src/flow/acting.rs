@@ -2,9 +2,11 @@
 
 use super::vault::{Governance, Vault};
 use crate::model::actor::{Actor, ActorKind};
+use crate::model::clock::Env;
 use crate::model::commit::Ident;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::ActorId;
+use crate::store::git::Repo;
 
 /// Why it is not known who acts.
 #[derive(Debug, thiserror::Error)]
@@ -64,9 +66,19 @@ impl Explain for ActingError {
 /// # Errors
 /// When git does not know them.
 pub fn git_person(vault: &Vault<'_>) -> Result<(String, String), ActingError> {
-    let of = |variable: &str, key: &str| {
-        vault.env.var(variable).map(str::to_owned).or_else(|| vault.repo.config(key))
+    person_of(vault.env, Some(&vault.repo))
+}
+
+/// The person of git's configuration, in a repository or before there is one.
+///
+/// # Errors
+/// When git does not know them.
+pub fn person_of(env: &Env, repo: Option<&Repo>) -> Result<(String, String), ActingError> {
+    let configured = |key: &str| match repo {
+        Some(repo) => repo.config(key),
+        None => Repo::personal_config(key),
     };
+    let of = |variable: &str, key: &str| env.var(variable).map(str::to_owned).or_else(|| configured(key));
     match (of("GIT_AUTHOR_NAME", "user.name"), of("GIT_AUTHOR_EMAIL", "user.email")) {
         (Some(name), Some(email)) => Ok((name, email)),
         _ => Err(ActingError::Nobody),

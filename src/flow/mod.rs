@@ -2,6 +2,7 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
+pub mod audit;
 pub mod branch;
 pub mod check;
 pub mod decide;
@@ -9,7 +10,9 @@ pub mod difference;
 pub mod events;
 pub mod example;
 pub mod gate;
+pub mod init;
 pub mod merge;
+pub mod preset;
 pub mod progress;
 pub mod proposals;
 pub mod review;

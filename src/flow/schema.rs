@@ -20,6 +20,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("actors", of::<Actors>()),
         ("config", of::<Config>()),
         ("finding", of::<Finding>()),
+        ("init", of::<super::init::Initialised>()),
         ("policy", of::<Policy>()),
     ]
 }

@@ -170,7 +170,7 @@ impl Env {
         let known = |name: &str| TimeZone::get(name).is_ok().then(|| name.to_owned());
         let set = self.var("TZ").map(|name| known(name.trim_start_matches(':')));
         let found = set.unwrap_or_else(|| TimeZone::try_system().ok()?.iana_name().and_then(known));
-        found.unwrap_or_else(|| "UTC".to_owned())
+        found.filter(|name| name != "Etc/UTC").unwrap_or_else(|| "UTC".to_owned())
     }
 
     /// Reads the process's environment. `RUNEBOOK_NOW` (RFC 3339) fixes the clock and `RUNEBOOK_SEED` (a number)

@@ -217,6 +217,12 @@ pub struct ActorId(String);
 impl ActorId {
     const PATTERN: &str = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
+    /// The name of a vault's only person when nothing better is known.
+    #[must_use]
+    pub fn owner() -> ActorId {
+        ActorId("owner".to_owned())
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -2,4 +2,5 @@
 
 mod architecture;
 mod example;
+mod init;
 mod support;

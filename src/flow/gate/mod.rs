@@ -1,5 +1,6 @@
 //! What the gate rests on: history, the rules that stand on main, and how they judge.
 
+pub mod examine;
 pub mod governance;
 pub mod history;
 pub mod judge;

@@ -72,7 +72,9 @@ pub fn counting<'b>(branch: &'b Branch, actors: &Actors) -> (Vec<Logged<'b>>, Ve
     (counts, notes)
 }
 
-fn why_not(commit: &BranchCommit, event: &Event, actors: &Actors) -> Option<String> {
+/// Why an event counts for nothing; `None` when it counts.
+#[must_use]
+pub fn why_not(commit: &BranchCommit, event: &Event, actors: &Actors) -> Option<String> {
     let Some(actor) = actors.get(&event.actor) else {
         return Some(format!("main knows no actor `{}`", event.actor));
     };

@@ -4,9 +4,12 @@
 //! in what a commit is.
 
 mod checkout;
+mod index_file;
+mod merging;
 mod objects;
 mod refs;
 mod text;
+mod worktree_status;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,8 +20,10 @@ use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
 
 pub use checkout::{Checkout, Found, IndexLock, Staged, WorkTree};
+pub use index_file::OwnCommit;
 pub use refs::{Head, RefUpdate};
 pub use text::{Edited, Hunk, Merged, hunks, merge};
+pub use worktree_status::{Differs, WorkChange};
 
 /// What can go wrong in git.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,154 @@
+//! A person's own commit: the index is held while the branch moves, and changed only where it is meant, so that
+//! staged work stays staged.
+
+use std::fs::Metadata;
+use std::path::Path;
+
+use super::{Checkout, GitError, Head, IndexLock, RefUpdate, Repo, WorkTree, other};
+use crate::model::change::{Change, ChangeSet, Entry, mode};
+use crate::model::commit::{Commit, Ident};
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+
+/// A commit that a person makes on the branch that is checked out.
+#[derive(Debug)]
+pub struct OwnCommit<'a> {
+    /// What it changes, as it stands in the work tree already.
+    pub changes: &'a ChangeSet,
+    /// Author and committer.
+    pub ident: Ident,
+    /// The message.
+    pub message: String,
+}
+
+impl Repo {
+    /// The name that git gives to a new repository's branch on this machine.
+    #[must_use]
+    pub fn default_branch() -> String {
+        let config = git2::Config::open_default().and_then(|mut config| config.snapshot());
+        let name = config.ok().and_then(|c| c.get_str("init.defaultBranch").ok().map(str::to_owned));
+        name.filter(|name| git2::Branch::name_is_valid(name).unwrap_or(false))
+            .unwrap_or_else(|| "main".to_owned())
+    }
+
+    /// A text of git's configuration for this person on this machine, outside any repository.
+    #[must_use]
+    pub fn personal_config(key: &str) -> Option<String> {
+        let config = git2::Config::open_default().ok()?.snapshot().ok()?;
+        config.get_str(key).ok().map(str::to_owned).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Stores a file of the work tree as the blob that `git add` would make of it (line ends as the attributes
+    /// say). `None`: nothing stands there.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no file, or an attribute gives it to a program (`filter=lfs`, `filter=git-crypt`)
+    /// that only git itself runs.
+    pub fn add_file(&self, root: &Path, path: &VaultPath) -> Result<Option<Entry>, GitError> {
+        let at = root.join(path.as_str());
+        let Ok(data) = at.symlink_metadata() else { return Ok(None) };
+        let fail = |why: String| GitError::Other { doing: format!("adding {path}"), why };
+        if data.file_type().is_symlink() {
+            let target = std::fs::read_link(&at).map_err(|why| fail(why.to_string()))?;
+            let oid = self.write_blob(target.as_os_str().as_encoded_bytes())?;
+            return Ok(Some(Entry { mode: mode::LINK, oid }));
+        }
+        if !data.is_file() {
+            return Err(fail("it is no file".to_owned()));
+        }
+        let filter =
+            self.inner.get_attr(Path::new(path.as_str()), "filter", git2::AttrCheckFlags::FILE_THEN_INDEX);
+        if let Ok(Some(filter)) = filter {
+            return Err(GitError::Unsupported {
+                path: at,
+                why: "a .gitattributes gives it to a filter program, which only git runs",
+                hint: if filter == "lfs" {
+                    "commit it with `git commit`; memories need no LFS"
+                } else {
+                    "commit it with `git commit`"
+                },
+            });
+        }
+        let oid = self.inner.blob_path(&at).map(super::from_git).map_err(other(format!("adding {path}")))?;
+        Ok(Some(Entry { mode: self.file_mode(&data, path), oid }))
+    }
+
+    #[cfg_attr(not(unix), expect(unused_variables))]
+    fn file_mode(&self, data: &Metadata, path: &VaultPath) -> u32 {
+        #[cfg(unix)]
+        if self.inner.config().and_then(|c| c.get_bool("core.filemode")).unwrap_or(true) {
+            use std::os::unix::fs::PermissionsExt as _;
+            return if data.permissions().mode() & 0o100 == 0 { mode::FILE } else { mode::EXECUTABLE };
+        }
+        // Where the file system keeps no such bit, what git knows stays.
+        let known =
+            self.inner.index().ok().and_then(|i| i.get_path(Path::new(path.as_str()), 0)).map(|e| e.mode);
+        if known == Some(mode::EXECUTABLE) { mode::EXECUTABLE } else { mode::FILE }
+    }
+
+    /// Commits changes that stand in the work tree already on the branch that is checked out, also an unborn one.
+    /// Whatever else is staged stays staged and is not committed. `None`: nothing differs.
+    ///
+    /// The caller holds the vault's lock.
+    ///
+    /// # Errors
+    /// When HEAD is detached, the index is locked, the branch moves meanwhile, or git cannot be written. Nothing
+    /// has changed then.
+    pub fn commit_own(&self, commit: &OwnCommit<'_>) -> Result<Option<Oid>, GitError> {
+        let Head::Branch(branch, parent) = self.head()? else {
+            return Err(GitError::Other {
+                doing: "committing".to_owned(),
+                why: "HEAD is detached".to_owned(),
+            });
+        };
+        let Some(root) = self.work_dir() else {
+            return Err(GitError::Other {
+                doing: "committing".to_owned(),
+                why: "there are no files".to_owned(),
+            });
+        };
+        let name = format!("refs/heads/{branch}");
+        let work_tree = WorkTree {
+            root: root.to_owned(),
+            git_dir: self.git_dir().to_owned(),
+            branch: Some(name.clone()),
+        };
+        let _held = IndexLock::hold(&work_tree)?;
+        let mut checkout = Checkout::open(&work_tree)?;
+        let base = parent.map(|oid| self.tree_of(oid)).transpose()?;
+        let tree = self.write_tree(base, commit.changes)?;
+        if base == Some(tree) {
+            return Ok(None);
+        }
+        let updates: Vec<_> = commit
+            .changes
+            .changes
+            .iter()
+            .map(|(path, change)| {
+                let entry = match change {
+                    Change::Write(bytes) => Entry { mode: mode::FILE, oid: Repo::hash_blob(bytes) },
+                    Change::Put(entry) => *entry,
+                    Change::Delete => return (path.clone(), None),
+                };
+                (path.clone(), Some((entry, root.join(path.as_str()).symlink_metadata().ok())))
+            })
+            .collect();
+        checkout.reserve()?;
+        let made = self.write_commit(&Commit {
+            tree,
+            parents: parent.into_iter().collect(),
+            author: commit.ident.clone(),
+            committer: commit.ident.clone(),
+            signature: None,
+            message: commit.message.clone(),
+        })?;
+        self.update_refs(&[RefUpdate {
+            name,
+            old: parent,
+            new: Some(made),
+            message: format!("commit: {}", commit.message.lines().next().unwrap_or_default()),
+        }])?;
+        checkout.write_index(&updates)?;
+        Ok(Some(made))
+    }
+}

@@ -1,0 +1,113 @@
+//! What differs between HEAD, git's index and the files.
+
+use serde::Serialize;
+
+use super::{GitError, Repo, other};
+use crate::model::path::VaultPath;
+
+/// How something differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Differs {
+    /// It is new.
+    Added,
+    /// Its content, mode or type changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// One file that is not as HEAD has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkChange {
+    /// Its path; `None` where its name is not UTF-8.
+    pub path: Option<VaultPath>,
+    /// How the index differs from HEAD: what is staged.
+    pub staged: Option<Differs>,
+    /// How the file differs from the index: what is not staged.
+    pub unstaged: Option<Differs>,
+    /// Whether git does not know the file at all.
+    pub untracked: bool,
+    /// Whether a merge left it unresolved.
+    pub unmerged: bool,
+}
+
+impl WorkChange {
+    /// How the file differs from HEAD, all in all.
+    #[must_use]
+    pub fn overall(&self) -> Differs {
+        match (self.staged, self.unstaged) {
+            (_, Some(Differs::Deleted)) | (Some(Differs::Deleted), None) => Differs::Deleted,
+            (Some(Differs::Added), _) => Differs::Added,
+            (None, Some(Differs::Added)) => Differs::Added,
+            _ => Differs::Modified,
+        }
+    }
+}
+
+impl Repo {
+    /// The files that are not as HEAD has them, in the order of their paths; ignored ones are left out. `below`
+    /// narrows it to some paths and what stands below them; none of them means everything.
+    ///
+    /// # Errors
+    /// When there is no work tree, or the index cannot be read.
+    pub fn changes(&self, below: &[VaultPath]) -> Result<Vec<WorkChange>, GitError> {
+        let mut options = git2::StatusOptions::new();
+        options
+            .include_untracked(true)
+            .recurse_untracked_dirs(true)
+            .include_ignored(false)
+            .exclude_submodules(true)
+            .renames_head_to_index(false)
+            .renames_index_to_workdir(false)
+            .disable_pathspec_match(true)
+            .update_index(false);
+        for path in below.iter().filter(|path| !path.is_root()) {
+            options.pathspec(path.as_str());
+        }
+        let statuses = self.inner.statuses(Some(&mut options)).map_err(other("looking for changed files"))?;
+        let mut out: Vec<WorkChange> = statuses.iter().filter_map(|entry| change_of(&entry)).collect();
+        out.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(out)
+    }
+
+    /// Whether git is in the middle of something (`merge`, `rebase`, `cherry-pick`), and of what.
+    #[must_use]
+    pub fn under_way(&self) -> Option<&'static str> {
+        use git2::RepositoryState as S;
+        match self.inner.state() {
+            S::Clean => None,
+            S::Merge => Some("merge"),
+            S::Revert | S::RevertSequence => Some("revert"),
+            S::CherryPick | S::CherryPickSequence => Some("cherry-pick"),
+            S::Bisect => Some("bisect"),
+            S::Rebase | S::RebaseInteractive | S::RebaseMerge => Some("rebase"),
+            S::ApplyMailbox | S::ApplyMailboxOrRebase => Some("am"),
+        }
+    }
+}
+
+fn change_of(entry: &git2::StatusEntry<'_>) -> Option<WorkChange> {
+    use git2::Status as S;
+    let status = entry.status();
+    let pick = |new: S, modified: S, gone: S| {
+        if status.intersects(new) {
+            Some(Differs::Added)
+        } else if status.intersects(gone) {
+            Some(Differs::Deleted)
+        } else {
+            status.intersects(modified).then_some(Differs::Modified)
+        }
+    };
+    let staged =
+        pick(S::INDEX_NEW, S::INDEX_MODIFIED | S::INDEX_TYPECHANGE | S::INDEX_RENAMED, S::INDEX_DELETED);
+    let unstaged = pick(S::WT_NEW, S::WT_MODIFIED | S::WT_TYPECHANGE | S::WT_RENAMED, S::WT_DELETED);
+    let unmerged = status.intersects(S::CONFLICTED);
+    (staged.is_some() || unstaged.is_some() || unmerged).then(|| WorkChange {
+        path: VaultPath::from_disk(entry.path_bytes()),
+        staged,
+        unstaged,
+        untracked: status.intersects(S::WT_NEW) && staged.is_none(),
+        unmerged,
+    })
+}
