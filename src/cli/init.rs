@@ -100,7 +100,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
 }
 
 fn example() -> Vec<(crate::model::path::VaultPath, Vec<u8>)> {
-    Vec::new()
+    crate::flow::example::files().into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
 }
 
 fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName) {
