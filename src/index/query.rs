@@ -1,0 +1,179 @@
+//! What a query says: words, "phrases", `tag:`, `type:`, `path:`, and `-` before any of them for "not".
+//!
+//! Every text is a query: what is no syntax is words. Full-width forms of the signs count as well (`标签` is found by
+//! `tag：标签`), since that is what a Chinese keyboard types.
+
+/// One part of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Words, in any order.
+    Words(String),
+    /// Words one behind the other.
+    Phrase(String),
+    /// A tag; nested ones count as well.
+    Tag(String),
+    /// A type of memory.
+    Type(String),
+    /// The beginning of a path, or a glob over paths.
+    Path(String),
+}
+
+/// A parsed query.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// What is looked for.
+    pub wanted: Vec<Item>,
+    /// What must not be there.
+    pub unwanted: Vec<Item>,
+    /// What was done to the query that its writer should know.
+    pub notes: Vec<String>,
+}
+
+/// What is read of a query, in bytes. Nobody reads or needs more words than that.
+pub const MAX_QUERY: usize = 4096;
+
+const QUOTES: [(char, char); 6] =
+    [('"', '"'), ('“', '”'), ('”', '”'), ('「', '」'), ('『', '』'), ('＂', '＂')];
+
+/// Reads a query. Never fails; a quote without an end reaches to the end.
+#[must_use]
+pub fn parse(text: &str) -> Query {
+    let mut query = Query::default();
+    let mut rest = text;
+    if text.len() > MAX_QUERY {
+        let mut end = MAX_QUERY;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        rest = &text[..end];
+        query.notes.push(format!("the query has {} bytes; only its first {end} were used", text.len()));
+    }
+    loop {
+        rest = rest.trim_start();
+        let Some(first) = rest.chars().next() else { break };
+        let negated = matches!(first, '-' | '－')
+            && rest[first.len_utf8()..].starts_with(|c: char| !c.is_whitespace() && c != '-');
+        if negated {
+            rest = &rest[first.len_utf8()..];
+        }
+        let (item, behind) = item(rest);
+        rest = behind;
+        let Some(item) = item else { continue };
+        let list = if negated { &mut query.unwanted } else { &mut query.wanted };
+        match (&item, list.last_mut()) {
+            (Item::Words(more), Some(Item::Words(words))) if !negated => {
+                words.push(' ');
+                words.push_str(more);
+            }
+            _ => list.push(item),
+        }
+    }
+    query
+}
+
+fn item(text: &str) -> (Option<Item>, &str) {
+    if let Some((inner, rest)) = quoted(text) {
+        return (filled(inner).map(Item::Phrase), rest);
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let word = &text[..end];
+    let colon = word.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
+    if let Some((at, colon)) = colon {
+        let make: Option<fn(String) -> Item> = match word[..at].to_ascii_lowercase().as_str() {
+            "tag" => Some(Item::Tag),
+            "type" => Some(Item::Type),
+            "path" => Some(Item::Path),
+            _ => None,
+        };
+        if let Some(make) = make {
+            let value = &text[at + colon.len_utf8()..];
+            let (value, rest) = match quoted(value) {
+                Some(pair) => pair,
+                None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+            };
+            return (filled(value).map(make), rest);
+        }
+    }
+    // A quote in the middle of a word begins a phrase behind it.
+    let stop = word.char_indices().skip(1).find(|(_, c)| QUOTES.iter().any(|(open, _)| open == c));
+    let end = stop.map_or(end, |(at, _)| at);
+    (filled(&text[..end]).map(Item::Words), &text[end..])
+}
+
+fn filled(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let first = text.chars().next()?;
+    let (_, close) = QUOTES.iter().find(|(open, _)| *open == first)?;
+    let inner = &text[first.len_utf8()..];
+    Some(match inner.find(*close) {
+        Some(end) => (&inner[..end], &inner[end + close.len_utf8()..]),
+        None => (inner, ""),
+    })
+}
+
+/// Words that alone say nothing: left out where a query has others.
+#[must_use]
+pub fn is_stop_word(word: &str) -> bool {
+    const STOP: &str = " a about an and any are as at be been but by can could did do does for from had has have how i \
+        if in into is it its me my of on or our should so some than that the their them then there these they this to \
+        us was we were what when where which who whom whose why will with would you your ";
+    STOP.contains(&format!(" {word} "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_query() {
+        let query =
+            parse("window seats \"over two hours\" tag:travel -type:episodic path:user/** -\"red eye\" -bus");
+        assert_eq!(
+            query.wanted,
+            [
+                Item::Words("window seats".to_owned()),
+                Item::Phrase("over two hours".to_owned()),
+                Item::Tag("travel".to_owned()),
+                Item::Path("user/**".to_owned()),
+            ]
+        );
+        assert_eq!(
+            query.unwanted,
+            [
+                Item::Type("episodic".to_owned()),
+                Item::Phrase("red eye".to_owned()),
+                Item::Words("bus".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn signs_of_a_chinese_keyboard() {
+        let query = parse("“靠窗座位” tag：旅行 －巴士 他说“你好”");
+        assert_eq!(query.wanted[..2], [Item::Phrase("靠窗座位".to_owned()), Item::Tag("旅行".to_owned())]);
+        assert_eq!(query.wanted[3], Item::Phrase("你好".to_owned()));
+        assert_eq!(query.unwanted, [Item::Words("巴士".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_no_syntax_is_words() {
+        for text in ["-", "--", "\"\"", "tag:", "a:b", "https://x.org/y", "\"open"] {
+            let query = parse(text);
+            assert!(query.unwanted.is_empty(), "{text}");
+            assert!(query.wanted.iter().all(|i| matches!(i, Item::Words(_) | Item::Phrase(_))), "{text}");
+        }
+        assert_eq!(parse(&"很长".repeat(50_000)).notes.len(), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "\\PC{0,80}|[ \":：“”\\-tagpath*a一]{0,40}") {
+            let query = parse(&text);
+            proptest::prop_assert!(query.wanted.len() + query.unwanted.len() <= text.len());
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! The text index: one document a chunk, in tantivy. `text*.rs` are the only files that name it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
+use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+
+use super::tokenizer::Analyzer;
+use crate::model::fault::{Explain, Kind};
+
+/// What can go wrong in the text index.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// It cannot be used: missing, of another form, or damaged. Thrown away and rebuilt by the sync.
+    #[error("the text index at {} cannot be used: {why}", path.display())]
+    Unusable {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The disk is full.
+    #[error("the disk is full: the text index at {} cannot grow", .0.display())]
+    Full(PathBuf),
+    /// Anything else.
+    #[error("using the text index at {}: {why}", path.display())]
+    Other {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Explain for TextError {
+    fn kind(&self) -> Kind {
+        Kind::Failed
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            TextError::Full(_) => "make room, then run `runebook reindex`; nothing was lost".to_owned(),
+            _ => "run `runebook reindex --full`; the index holds nothing that cannot be rebuilt".to_owned(),
+        })
+    }
+}
+
+impl TextError {
+    /// Whether throwing the index away and rebuilding it would help.
+    #[must_use]
+    pub fn is_unusable(&self) -> bool {
+        matches!(self, TextError::Unusable { .. })
+    }
+
+    pub(super) fn of(path: &Path, error: &TantivyError) -> TextError {
+        let (path, why) = (path.to_owned(), error.to_string());
+        let full = |error: &std::io::Error| error.kind() == std::io::ErrorKind::StorageFull;
+        match error {
+            TantivyError::IoError(io) if full(io) => TextError::Full(path),
+            TantivyError::OpenWriteError(_) | TantivyError::IoError(_) if why.contains("No space left") => {
+                TextError::Full(path)
+            }
+            TantivyError::DataCorruption(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::SchemaError(_)
+            | TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_))
+            | TantivyError::OpenReadError(
+                OpenReadError::FileDoesNotExist(_) | OpenReadError::IncompatibleIndex(_),
+            )
+            | TantivyError::InternalError(_)
+            | TantivyError::IoError(_)
+            | TantivyError::InvalidArgument(_) => TextError::Unusable { path, why },
+            _ => TextError::Other { path, why },
+        }
+    }
+}
+
+/// The searched fields with their weights, in the order in which their numbers are kept. A word in a title tells
+/// more than one in the body.
+pub const FIELDS: [(&str, f64); 6] =
+    [("title", 3.0), ("headings", 2.0), ("tags", 2.5), ("aliases", 3.0), ("body", 1.0), ("path", 1.0)];
+
+/// What a chunk brings along for filters, the same in every chunk of a memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The type: 0 none, else 1 to 6 in the order of [`crate::model::front_matter::MemoryType`].
+    pub kind: u8,
+    /// 0 active or none, 1 pending, 2 demoted, 3 archived.
+    pub status: u8,
+    /// The sensitivity, 0 to 3.
+    pub sensitivity: u8,
+    /// The time it is about, in seconds since 1970.
+    pub date: Option<i64>,
+}
+
+impl Facts {
+    pub(super) fn packed(&self) -> u64 {
+        u64::from(self.kind) | u64::from(self.status) << 8 | u64::from(self.sensitivity) << 16
+    }
+
+    pub(super) fn kind_of(packed: u64) -> u8 {
+        (packed & 255) as u8
+    }
+
+    pub(super) fn status_of(packed: u64) -> u8 {
+        (packed >> 8 & 255) as u8
+    }
+
+    pub(super) fn sensitivity_of(packed: u64) -> u8 {
+        (packed >> 16 & 255) as u8
+    }
+}
+
+/// One chunk of a memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The memory's document number in the catalog.
+    pub doc: u64,
+    /// The chunk's number within it, from 0.
+    pub ord: u64,
+    /// The path.
+    pub path: &'a str,
+    /// The title.
+    pub title: &'a str,
+    /// The headings above the chunk.
+    pub headings: &'a [String],
+    /// The tags.
+    pub tags: &'a [String],
+    /// The aliases.
+    pub aliases: &'a [String],
+    /// The chunk's text.
+    pub body: &'a str,
+    /// For filters.
+    pub facts: &'a Facts,
+}
+
+/// The live numbers that BM25 needs: chunks, and tokens by field (as the index keeps lengths, which it rounds).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// How many chunks.
+    pub chunks: u64,
+    /// How many tokens in each of [`FIELDS`].
+    pub tokens: [u64; 6],
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Fields {
+    pub(super) doc: Field,
+    pub(super) tag: Field,
+    pub(super) searched: [Field; 6],
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let doc = builder.add_u64_field("doc", INDEXED | FAST);
+    builder.add_u64_field("ord", FAST);
+    builder.add_u64_field("facts", FAST);
+    builder.add_i64_field("date", FAST);
+    builder.add_text_field("place", TextOptions::default().set_fast(None));
+    let tag = builder.add_text_field("tag", STRING);
+    let words = TextFieldIndexing::default()
+        .set_tokenizer("runebook")
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let words = TextOptions::default().set_indexing_options(words);
+    let searched = FIELDS.map(|(name, _)| builder.add_text_field(name, words.clone()));
+    (builder.build(), Fields { doc, tag, searched })
+}
+
+/// The analyser behind tantivy's trait.
+#[derive(Clone, Default)]
+struct Words {
+    analyzer: Analyzer,
+    token: Token,
+}
+
+struct WordStream<'a> {
+    words: &'a mut Words,
+    next: usize,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.analyzer.analyze(text);
+        self.token.reset();
+        WordStream { words: self, next: 0 }
+    }
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Words { analyzer, token } = &mut *self.words;
+        let Some(found) = analyzer.tokens().get(self.next) else { return false };
+        self.next += 1;
+        token.text.clear();
+        token.text.push_str(analyzer.term(found));
+        token.offset_from = found.from as usize;
+        token.offset_to = found.to as usize;
+        token.position = found.position as usize;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.words.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.words.token
+    }
+}
+
+/// An open text index, as it stood when it was opened.
+pub struct TextIndex {
+    pub(super) index: Index,
+    pub(super) reader: IndexReader,
+    pub(super) fields: Fields,
+    pub(super) path: PathBuf,
+}
+
+impl std::fmt::Debug for TextIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextIndex").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl TextIndex {
+    /// Makes an empty index in an empty directory.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(path: &Path) -> Result<TextIndex, TextError> {
+        let (schema, _) = schema();
+        let index = Index::create_in_dir(path, schema).map_err(|e| TextError::of(path, &e))?;
+        TextIndex::ready(index, path)
+    }
+
+    /// Opens the index in a directory.
+    ///
+    /// # Errors
+    /// When there is none, it has another form, or it is damaged.
+    pub fn open(path: &Path) -> Result<TextIndex, TextError> {
+        let directory = MmapDirectory::open(path).map_err(|e| TextError::of(path, &e.into()))?;
+        let index = Index::open(directory).map_err(|e| TextError::of(path, &e))?;
+        if index.schema() != schema().0 {
+            let why = "it was made by another version of this program".to_owned();
+            return Err(TextError::Unusable { path: path.to_owned(), why });
+        }
+        TextIndex::ready(index, path)
+    }
+
+    fn ready(index: Index, path: &Path) -> Result<TextIndex, TextError> {
+        index.tokenizers().register("runebook", TextAnalyzer::from(Words::default()));
+        let reader =
+            index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0).try_into();
+        let reader = reader.map_err(|e: TantivyError| TextError::of(path, &e))?;
+        Ok(TextIndex { index, reader, fields: schema().1, path: path.to_owned() })
+    }
+
+    /// The generation that the index was last committed as.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn generation(&self) -> Result<u64, TextError> {
+        let metas = self.index.load_metas().map_err(|e| TextError::of(&self.path, &e))?;
+        Ok(metas.payload.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
+    /// Counts anew what BM25 needs, over all that is alive.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn totals(&self) -> Result<Totals, TextError> {
+        self.count_totals().map_err(|e| TextError::of(&self.path, &e))
+    }
+
+    fn count_totals(&self) -> tantivy::Result<Totals> {
+        self.reader.reload()?;
+        let mut totals = Totals::default();
+        for segment in self.reader.searcher().segment_readers() {
+            totals.chunks += u64::from(segment.num_docs());
+            for (field, sum) in self.fields.searched.iter().zip(&mut totals.tokens) {
+                let lengths = segment.get_fieldnorms_reader(*field)?;
+                *sum += segment.doc_ids_alive().map(|doc| u64::from(lengths.fieldnorm(doc))).sum::<u64>();
+            }
+        }
+        Ok(totals)
+    }
+
+    /// The numbers of all documents in the index, in order, each once.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn docs(&self) -> Result<Vec<u64>, TextError> {
+        let collect = || -> tantivy::Result<Vec<u64>> {
+            self.reader.reload()?;
+            let mut docs = Vec::new();
+            for segment in self.reader.searcher().segment_readers() {
+                let numbers = segment.fast_fields().u64("doc")?;
+                docs.extend(segment.doc_ids_alive().filter_map(|doc| numbers.first(doc)));
+            }
+            docs.sort_unstable();
+            docs.dedup();
+            Ok(docs)
+        };
+        collect().map_err(|e| TextError::of(&self.path, &e))
+    }
+
+    /// Begins to change the index; `bulk` is for filling an empty one, with two threads and more memory.
+    ///
+    /// # Errors
+    /// When another process changes it, or it cannot be written.
+    pub fn write(&self, bulk: bool) -> Result<TextWriter<'_>, TextError> {
+        let (threads, budget) = if bulk { (2, 320 << 20) } else { (1, 64 << 20) };
+        let writer = self.index.writer_with_num_threads(threads, budget);
+        let writer: IndexWriter = writer.map_err(|e| TextError::of(&self.path, &e))?;
+        if bulk {
+            writer.set_merge_policy(Box::new(NoMergePolicy));
+        } else {
+            writer.set_merge_policy(Box::new(LogMergePolicy::default()));
+        }
+        Ok(TextWriter { writer, index: self })
+    }
+}
+
+/// Changes to the text index. Nothing shows before [`TextWriter::commit`].
+pub struct TextWriter<'i> {
+    writer: IndexWriter,
+    index: &'i TextIndex,
+}
+
+impl std::fmt::Debug for TextWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextWriter").field("index", self.index).finish_non_exhaustive()
+    }
+}
+
+impl TextWriter<'_> {
+    /// Adds a chunk.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn add(&self, entry: &Entry<'_>) -> Result<(), TextError> {
+        let schema = self.index.index.schema();
+        let field = |name: &str| schema.get_field(name);
+        let fill = || -> tantivy::Result<TantivyDocument> {
+            let mut doc = TantivyDocument::new();
+            doc.add_u64(field("doc")?, entry.doc);
+            doc.add_u64(field("ord")?, entry.ord);
+            doc.add_u64(field("facts")?, entry.facts.packed());
+            if let Some(date) = entry.facts.date {
+                doc.add_i64(field("date")?, date);
+            }
+            doc.add_text(field("place")?, entry.path);
+            for tag in entry.tags {
+                for (at, _) in tag.match_indices('/') {
+                    doc.add_text(field("tag")?, tag_key(&tag[..at]));
+                }
+                doc.add_text(field("tag")?, tag_key(tag));
+            }
+            let joined = |list: &[String]| list.join("\n");
+            let [title, headings, tags, aliases, body, path] = self.index.fields.searched;
+            doc.add_text(title, entry.title);
+            doc.add_text(headings, joined(entry.headings));
+            doc.add_text(tags, joined(entry.tags));
+            doc.add_text(aliases, joined(entry.aliases));
+            doc.add_text(body, entry.body);
+            doc.add_text(path, entry.path);
+            Ok(doc)
+        };
+        let doc = fill().map_err(|e| TextError::of(&self.index.path, &e))?;
+        self.writer.add_document(doc).map_err(|e| TextError::of(&self.index.path, &e))?;
+        Ok(())
+    }
+
+    /// Removes all chunks of a document.
+    pub fn remove(&self, doc: u64) {
+        self.writer.delete_term(Term::from_field_u64(self.index.fields.doc, doc));
+    }
+
+    /// Commits everything as a generation, and waits for merges that this begins.
+    ///
+    /// # Errors
+    /// When the index cannot be written; it is as it was before then.
+    pub fn commit(mut self, generation: u64) -> Result<(), TextError> {
+        let mut commit = || -> tantivy::Result<()> {
+            let mut prepared = self.writer.prepare_commit()?;
+            prepared.set_payload(&generation.to_string());
+            prepared.commit()?;
+            Ok(())
+        };
+        commit().map_err(|e| TextError::of(&self.index.path, &e))?;
+        self.writer.wait_merging_threads().map_err(|e| TextError::of(&self.index.path, &e))
+    }
+}
+
+/// The form in which tags are compared.
+#[must_use]
+pub(super) fn tag_key(tag: &str) -> String {
+    crate::model::link::name_key(tag.trim_start_matches('#'))
+}
