@@ -403,6 +403,17 @@ impl Catalog {
         })
     }
 
+    /// All blobs with which a path is in the catalog, in whichever view.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn oids_at(&self, path: &VaultPath) -> Result<Vec<Oid>, CatalogError> {
+        self.check(|| {
+            let mut statement = self.conn.prepare_cached("SELECT oid FROM docs WHERE path = ?1")?;
+            statement.query_map([path.as_str()], |row| row.get(0).map(Oid))?.collect()
+        })
+    }
+
     /// The document of a path with a blob, in whichever view.
     ///
     /// # Errors

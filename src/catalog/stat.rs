@@ -85,7 +85,12 @@ impl Catalog {
     ///
     /// # Errors
     /// When the catalog cannot be written.
-    pub fn put_known(&self, tree: TreeId, dir: &str, files: &[(&str, StatRow)]) -> Result<(), CatalogError> {
+    pub(super) fn put_known(
+        &self,
+        tree: TreeId,
+        dir: &str,
+        files: &[(&str, StatRow)],
+    ) -> Result<(), CatalogError> {
         self.check(|| {
             if files.is_empty() {
                 let mut statement =

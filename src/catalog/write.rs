@@ -18,6 +18,8 @@ pub struct NewDoc<'a> {
     pub id: DocId,
     /// Its blob.
     pub oid: Oid,
+    /// Whether main has it; only for filling an empty catalog, else [`Writer::set_main`] says so.
+    pub main: bool,
     /// What kind of file it is.
     pub kind: FileKind,
     /// Its size in bytes.
@@ -78,7 +80,7 @@ impl Writer<'_> {
         self.catalog.check(|| self.catalog.conn.prepare_cached(sql)?.execute(values))
     }
 
-    /// Adds a document that no view sees yet.
+    /// Adds a document that no work tree sees as its own yet.
     ///
     /// # Errors
     /// When the catalog cannot be written.
@@ -101,7 +103,7 @@ impl Writer<'_> {
             .collect();
         let kind = front.kind.and_then(|kind| serde_json::to_value(kind).ok());
         self.run(
-            "INSERT INTO docs VALUES (?1,?2,?3,0,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)",
+            "INSERT INTO docs VALUES (?1,?2,?3,?24,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)",
             params![
                 new.id.0,
                 path.as_str(),
@@ -126,6 +128,7 @@ impl Writer<'_> {
                 json(&chunks),
                 new.tokens,
                 (!new.problems.is_empty()).then(|| json(&new.problems)),
+                new.main,
             ],
         )?;
         for alias in &front.aliases {
@@ -165,6 +168,30 @@ impl Writer<'_> {
         self.run("DELETE FROM aliases WHERE doc = ?1", [id.0])?;
         self.run("DELETE FROM docs WHERE id = ?1", [id.0])?;
         Ok(())
+    }
+
+    /// Forgets a document whose text is lost, and that its directory was ever read: the next comparison finds the
+    /// files anew.
+    ///
+    /// # Errors
+    /// When the catalog cannot be written.
+    pub fn forget(&self, path: &VaultPath, id: DocId) -> Result<(), CatalogError> {
+        self.run("DELETE FROM stats WHERE dir = ?1", [path.parent().as_str()])?;
+        self.run("DELETE FROM overlay WHERE doc = ?1", [id.0])?;
+        self.remove(id)
+    }
+
+    /// See [`Catalog::put_known`].
+    ///
+    /// # Errors
+    /// When the catalog cannot be written.
+    pub fn put_known(
+        &self,
+        tree: TreeId,
+        dir: &str,
+        files: &[(&str, super::StatRow)],
+    ) -> Result<(), CatalogError> {
+        self.catalog.put_known(tree, dir, files)
     }
 
     /// Whether any view sees a document.
@@ -213,13 +240,21 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Marks a new document as main's at a path where no view saw anything, and that the tree (if there is one)
-    /// sees as well: what [`Writer::set_main`] and [`Writer::set_tree`] do together, for filling an empty catalog.
+    /// Puts down that a work tree has this document at a path and main another one or none, without looking. For
+    /// filling an empty catalog.
     ///
     /// # Errors
     /// When the catalog cannot be written.
-    pub fn set_both(&self, doc: DocId) -> Result<(), CatalogError> {
-        self.run("UPDATE docs SET main = 1 WHERE id = ?1", [doc.0])?;
+    pub fn put_difference(
+        &self,
+        tree: TreeId,
+        path: &VaultPath,
+        doc: Option<DocId>,
+    ) -> Result<(), CatalogError> {
+        self.run(
+            "INSERT INTO overlay VALUES (?1, ?2, ?3)",
+            params![tree.0, path.as_str(), doc.map(|doc| doc.0)],
+        )?;
         Ok(())
     }
 

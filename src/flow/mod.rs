@@ -18,6 +18,10 @@ pub mod proposals;
 pub mod review;
 pub mod root;
 pub mod schema;
+pub mod progress;
+pub mod root;
+pub mod schema;
+pub mod sync;
 pub mod vault;
 pub mod worktree;
 

@@ -163,7 +163,7 @@ fn schema() -> (Schema, Fields) {
     builder.add_u64_field("ord", FAST);
     builder.add_u64_field("facts", FAST);
     builder.add_i64_field("date", FAST);
-    builder.add_text_field("place", TextOptions::default().set_fast(None));
+    builder.add_text_field("place", TextOptions::default().set_fast("raw"));
     let tag = builder.add_text_field("tag", STRING);
     let words = TextFieldIndexing::default()
         .set_tokenizer("runebook")

@@ -196,3 +196,21 @@ impl Env {
         Ok(Env { vars, clock, entropy, current_dir: std::env::current_dir()?, cancel: Cancel::default() })
     }
 }
+
+/// How long something takes. It measures; it never decides what is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    /// Starts one.
+    #[must_use]
+    pub fn start() -> Stopwatch {
+        Stopwatch(std::time::Instant::now())
+    }
+
+    /// The time since it was started.
+    #[must_use]
+    pub fn elapsed(&self) -> std::time::Duration {
+        self.0.elapsed()
+    }
+}

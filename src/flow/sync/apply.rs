@@ -1,0 +1,559 @@
+//! Applying what was found to catalog and text index: whole or not at all.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::read::{From, Job, Parsed, Read, read_all};
+use super::scan::{self, Looked, Work};
+use super::source::Taken;
+use super::{Outcome, Pair, SyncError, just_scanned, place, stored};
+use crate::catalog::{Catalog, DocId, FileKind, NewDoc, State, TreeId, Writer};
+use crate::flow::progress::Progress;
+use crate::flow::vault::Vault;
+use crate::index::text::{Entry, Facts, TextIndex, TextWriter};
+use crate::model::fault::Fault;
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::store::walk::FileStat;
+
+/// Takes documents in: into the catalog, and their chunks into the text index, which is opened when it is needed.
+struct Sink<'a> {
+    writer: &'a Writer<'a>,
+    index: &'a TextIndex,
+    text: Option<TextWriter<'a>>,
+    bulk: bool,
+    next: u64,
+    added: u64,
+    removed: u64,
+}
+
+impl<'a> Sink<'a> {
+    fn text(&mut self) -> Result<&TextWriter<'a>, Fault> {
+        let text = match self.text.take() {
+            Some(text) => text,
+            None => self.index.write(self.bulk)?,
+        };
+        Ok(self.text.insert(text))
+    }
+
+    fn add(&mut self, parsed: &Parsed, main: bool) -> Result<DocId, Fault> {
+        let id = DocId(self.next);
+        self.next += 1;
+        self.added += 1;
+        self.writer.add(&NewDoc {
+            id,
+            oid: parsed.oid,
+            main,
+            kind: parsed.kind,
+            size: parsed.size,
+            memory: &parsed.memory,
+            chunks: &parsed.chunks,
+            date: parsed.date,
+            tokens: parsed.tokens,
+            problems: &parsed.memory.problems,
+        })?;
+        self.add_text(id, parsed)?;
+        Ok(id)
+    }
+
+    fn add_text(&mut self, id: DocId, parsed: &Parsed) -> Result<(), Fault> {
+        if parsed.kind == FileKind::Other {
+            return Ok(());
+        }
+        let memory = &parsed.memory;
+        let facts = facts(parsed);
+        let tags: Vec<String> = memory.tags.iter().map(|tag| tag.name.clone()).collect();
+        let mut entry = Entry {
+            doc: id.0,
+            ord: 0,
+            path: memory.path.as_str(),
+            title: &memory.title,
+            headings: &[],
+            tags: &tags,
+            aliases: &memory.front.aliases,
+            body: "",
+            facts: &facts,
+        };
+        let text = self.text()?;
+        if parsed.chunks.is_empty() {
+            // Nothing but a title: it is found by that.
+            text.add(&entry)?;
+        }
+        for (ord, chunk) in parsed.chunks.iter().enumerate() {
+            entry.ord = ord as u64;
+            entry.headings = &chunk.headings;
+            entry.body = memory.text.get(chunk.range.clone()).unwrap_or_default();
+            text.add(&entry)?;
+        }
+        Ok(())
+    }
+
+    fn remove_unseen(&mut self, path: &VaultPath) -> Result<(), Fault> {
+        for doc in self.writer.docs_at(path)? {
+            self.remove_if_unseen(doc)?;
+        }
+        Ok(())
+    }
+
+    fn remove_if_unseen(&mut self, doc: DocId) -> Result<(), Fault> {
+        if !self.writer.is_seen(doc)? {
+            self.writer.remove(doc)?;
+            self.text()?.remove(doc.0);
+            self.removed += 1;
+        }
+        Ok(())
+    }
+
+    /// Commits the text index, if it changed, as the next generation; the catalog's commit with the returned state
+    /// makes it valid.
+    fn commit_text(mut self, before: &State) -> Result<State, Fault> {
+        let mut state = before.clone();
+        state.next_doc = self.next;
+        if let Some(text) = self.text.take() {
+            state.generation += 1;
+            text.commit(state.generation)?;
+            let totals = self.index.totals()?;
+            state.text = serde_json::to_string(&totals).unwrap_or_default();
+        }
+        Ok(state)
+    }
+}
+
+fn facts(parsed: &Parsed) -> Facts {
+    use crate::model::front_matter::MemoryType as T;
+    let front = &parsed.memory.front;
+    Facts {
+        kind: match front.kind {
+            None => 0,
+            Some(T::Profile) => 1,
+            Some(T::Semantic) => 2,
+            Some(T::Episodic) => 3,
+            Some(T::Procedural) => 4,
+            Some(T::Skill) => 5,
+            Some(T::Resource) => 6,
+        },
+        status: match front.status.as_deref() {
+            Some("pending") => 1,
+            Some("demoted") => 2,
+            Some("archived") => 3,
+            _ => 0,
+        },
+        sensitivity: front.sensitivity.unwrap_or_default() as u8,
+        date: parsed.date,
+    }
+}
+
+/// Builds the whole index beside the old one and puts it in its place. `reason` says why, if it had to be.
+pub(super) fn build(
+    vault: &Vault<'_>,
+    progress: &dyn Progress,
+    reason: Option<String>,
+) -> Result<Outcome, Fault> {
+    let dir = place::fresh(vault)?;
+    let catalog = Catalog::create(&dir)?;
+    let text = TextIndex::create(&dir.join("text"))?;
+    let outcome = fill(vault, progress, &catalog, &text);
+    let added = match outcome {
+        Ok(added) => added,
+        Err(error) => {
+            drop((catalog, text));
+            // What is left is removed by the next rebuild.
+            let _ = std::fs::remove_dir_all(&dir);
+            return Err(error);
+        }
+    };
+    catalog.settle()?;
+    place::promote(vault, &dir)?;
+    let notes = reason.map(|why| format!("the index was built anew: {why}")).into_iter().collect();
+    let catalog = Catalog::open(&dir).map_err(|e| SyncError::Broken(e.to_string()))?;
+    let freshness = just_scanned(vault, &catalog, notes)?;
+    Ok(Outcome { rebuilt: true, added, freshness, ..Outcome::default() })
+}
+
+fn fill(
+    vault: &Vault<'_>,
+    progress: &dyn Progress,
+    catalog: &Catalog,
+    text: &TextIndex,
+) -> Result<u64, Fault> {
+    let taken = Taken::of(vault);
+    let main = scan::main_of(vault)?;
+    let mut in_main: HashMap<VaultPath, Oid> = HashMap::new();
+    if let Some((_, tree)) = main {
+        for (path, entry) in vault.repo.files(tree)? {
+            if let Some(path) = VaultPath::from_disk(&path).filter(|path| taken.takes(path, entry.mode)) {
+                in_main.insert(path, entry.oid);
+            }
+        }
+    }
+    let files = match vault.repo.work_dir() {
+        Some(root) => {
+            let mut files = scan::walk_all(vault, root)?.files;
+            let walked: BTreeSet<&VaultPath> = files.iter().map(|file| &file.path).collect();
+            let extra: Vec<FileStat> = (in_main.keys().filter(|path| !walked.contains(path)))
+                .filter_map(|path| scan::stat(root, path))
+                .collect();
+            files.extend(extra);
+            files
+        }
+        None => Vec::new(),
+    };
+    let writer = catalog.write()?;
+    let tree = scan::tree_id(vault, &writer)?;
+    let mut sink =
+        Sink { writer: &writer, index: text, text: None, bulk: true, next: 1, added: 0, removed: 0 };
+    sink.text()?;
+    let jobs = files.iter().map(|file| Job {
+        path: file.path.clone(),
+        from: From::Work,
+        main: in_main.get(&file.path).copied(),
+        known: Vec::new(),
+    });
+    let mut rest = in_main.clone();
+    // Paths of which the work tree has its own content, or a file that could not be read: it is seen as main has
+    // it, and is pending.
+    let mut covered: HashSet<VaultPath> = HashSet::new();
+    let mut pending = Vec::new();
+    progress.begin("indexing", Some(files.len().max(in_main.len()) as u64));
+    read_all(vault, jobs.collect(), &|| false, |read| {
+        progress.advance(1);
+        match read {
+            Read::New(parsed) => {
+                let path = parsed.memory.path.clone();
+                let doc = sink.add(&parsed, parsed.main)?;
+                if parsed.main {
+                    rest.remove(&path);
+                } else if let Some(tree) = tree {
+                    writer.put_difference(tree, &path, Some(doc))?;
+                }
+                covered.insert(path);
+            }
+            Read::Failed(path, why) => {
+                covered.insert(path.clone());
+                pending.push((path, why));
+            }
+            Read::Same(..) | Read::Gone(_) => {}
+        }
+        Ok(())
+    })?;
+    vault.env.go_on()?;
+    let jobs = rest.iter().map(|(path, oid)| Job {
+        path: path.clone(),
+        from: From::Blob(*oid),
+        main: Some(*oid),
+        known: Vec::new(),
+    });
+    read_all(vault, jobs.collect(), &|| false, |read| {
+        progress.advance(1);
+        match read {
+            Read::New(parsed) => {
+                sink.add(&parsed, true)?;
+                let path = &parsed.memory.path;
+                if let Some(tree) = tree.filter(|_| !covered.contains(path)) {
+                    writer.put_difference(tree, path, None)?;
+                }
+            }
+            Read::Failed(path, why) => pending.push((path, why)),
+            Read::Same(..) | Read::Gone(_) => {}
+        }
+        Ok(())
+    })?;
+    vault.env.go_on()?;
+    progress.end();
+    progress.begin("committing", None);
+    if let Some(tree) = tree {
+        let newest = newest_trusted(vault);
+        for (dir, files) in by_dir(files) {
+            put_known(&writer, tree, &dir, &files, &pending, newest)?;
+        }
+        writer.stamp(tree, vault.clock.now().as_millisecond(), &pending)?;
+    }
+    let added = sink.added;
+    let before = State { settings: place::settings(vault), ..State::default() };
+    let state = sink.commit_text(&before)?;
+    let (commit, tree) = main.unzip();
+    writer.commit(&State { commit, tree, ..state })?;
+    progress.end();
+    Ok(added)
+}
+
+fn by_dir(files: Vec<FileStat>) -> HashMap<String, Vec<FileStat>> {
+    let mut dirs: HashMap<String, Vec<FileStat>> = HashMap::new();
+    for file in files {
+        dirs.entry(file.path.parent().as_str().to_owned()).or_default().push(file);
+    }
+    for files in dirs.values_mut() {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    dirs
+}
+
+/// The newest time of change that can be trusted, in nanoseconds since 1970: a file that was saved within the file
+/// system's last tick may be saved once more in the same tick, and would look the same. Such a file is read again
+/// next time. The lock file was just written, so its time is the file system's now.
+fn newest_trusted(vault: &Vault<'_>) -> i64 {
+    let lock = vault.derived_dir().join("index.lock");
+    let now = lock.symlink_metadata().map(|data| FileStat::of(VaultPath::root(), &data).mtime_ns);
+    now.map_or(i64::MAX, |now| now.saturating_sub(20_000_000))
+}
+
+fn put_known(
+    writer: &Writer<'_>,
+    tree: TreeId,
+    dir: &str,
+    files: &[FileStat],
+    pending: &[(VaultPath, String)],
+    newest: i64,
+) -> Result<(), Fault> {
+    let rows: Vec<_> = files
+        .iter()
+        .filter(|file| pending.iter().all(|(path, _)| *path != file.path))
+        .map(|file| {
+            let mut row = scan::row_of(file);
+            if row.mtime_ns > newest || row.ctime_ns > newest {
+                row.mtime_ns = 0;
+            }
+            (file.path.name(), row)
+        })
+        .collect();
+    writer.put_known(tree, dir, &rows)?;
+    Ok(())
+}
+
+/// Applies what differs. Leaves everything as it is when `stop` says so before all is read.
+pub(super) fn update(
+    vault: &Vault<'_>,
+    progress: &dyn Progress,
+    pair: &Pair,
+    looked: Looked,
+    stop: &dyn Fn() -> bool,
+) -> Result<Outcome, Fault> {
+    if looked.is_settled() {
+        let freshness = just_scanned(vault, &pair.catalog, Vec::new())?;
+        return Ok(Outcome { freshness, ..Outcome::default() });
+    }
+    let catalog = &pair.catalog;
+    let work = looked.work.unwrap_or_default();
+    let total = work.changed.len() + looked.in_main.len();
+    let writer = catalog.write()?;
+    let mut change = Change {
+        tree: scan::tree_id(vault, &writer)?,
+        in_main: looked.in_main.into_iter().collect(),
+        in_work: HashMap::new(),
+        pending: Vec::new(),
+        made: HashMap::new(),
+        sink: Sink {
+            writer: &writer,
+            index: &pair.text,
+            text: None,
+            bulk: total > 20_000,
+            next: pair.state.next_doc,
+            added: 0,
+            removed: 0,
+        },
+    };
+    progress.begin("indexing", Some(total as u64));
+    let whole = change.read_work(vault, catalog, &work, progress, stop)?
+        && change.read_main(vault, catalog, progress, stop)?;
+    progress.end();
+    vault.env.go_on()?;
+    if !whole {
+        let note = format!(
+            "{} changed files are not indexed yet (index.freshness_ms is over); run `runebook reindex`",
+            work.changed.len() + work.gone.len()
+        );
+        drop(change);
+        drop(writer);
+        let mut freshness = stored(vault, catalog, vec![note])?;
+        freshness.pending += (work.changed.len() + work.gone.len()) as u64;
+        return Ok(Outcome { freshness, ..Outcome::default() });
+    }
+    change.place(vault, catalog, &work)?;
+    let Change { tree, in_work, pending, sink, .. } = change;
+    if let Some(tree) = tree {
+        let newest = newest_trusted(vault);
+        for (dir, files) in &work.dirs {
+            put_known(&writer, tree, dir, files, &pending, newest)?;
+        }
+        writer.stamp(tree, vault.clock.now().as_millisecond(), &pending)?;
+    }
+    let (added, removed) = (sink.added, sink.removed);
+    let changed = in_work.values().filter(|doc| doc.is_some()).count() as u64;
+    let state = sink.commit_text(&pair.state)?;
+    let (commit, tree) = looked.main.unzip();
+    writer.commit(&State { commit, tree, ..state })?;
+    let freshness = just_scanned(vault, catalog, Vec::new())?;
+    Ok(Outcome { rebuilt: false, added, changed, removed, freshness })
+}
+
+/// An update under way.
+struct Change<'a> {
+    tree: Option<TreeId>,
+    in_main: HashMap<VaultPath, Option<Oid>>,
+    /// What the work tree has now at the paths that changed in it.
+    in_work: HashMap<VaultPath, Option<DocId>>,
+    pending: Vec<(VaultPath, String)>,
+    /// New documents by path and blob.
+    made: HashMap<(VaultPath, Oid), DocId>,
+    sink: Sink<'a>,
+}
+
+impl Change<'_> {
+    fn read_work(
+        &mut self,
+        vault: &Vault<'_>,
+        catalog: &Catalog,
+        work: &Work,
+        progress: &dyn Progress,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<bool, Fault> {
+        let mut jobs = Vec::with_capacity(work.changed.len());
+        for file in &work.changed {
+            let main = match self.in_main.get(&file.path) {
+                Some(oid) => *oid,
+                None => catalog.main_oid(&file.path)?,
+            };
+            let known = catalog.oids_at(&file.path)?;
+            jobs.push(Job { path: file.path.clone(), from: From::Work, main, known });
+        }
+        for path in &work.gone {
+            self.in_work.insert(path.clone(), None);
+        }
+        read_all(vault, jobs, stop, |read| {
+            progress.advance(1);
+            match read {
+                Read::New(parsed) => {
+                    let doc = self.sink.add(&parsed, false)?;
+                    self.made.insert((parsed.memory.path.clone(), parsed.oid), doc);
+                    self.in_work.insert(parsed.memory.path, Some(doc));
+                }
+                Read::Same(path, oid) => {
+                    let doc = catalog.doc_of(&path, oid)?;
+                    self.in_work.insert(path, doc);
+                }
+                Read::Gone(path) => {
+                    self.in_work.insert(path, None);
+                }
+                Read::Failed(path, why) => self.pending.push((path, why)),
+            }
+            Ok(())
+        })
+    }
+
+    fn read_main(
+        &mut self,
+        vault: &Vault<'_>,
+        catalog: &Catalog,
+        progress: &dyn Progress,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<bool, Fault> {
+        let mut jobs = Vec::new();
+        for (path, oid) in &self.in_main {
+            let Some(oid) = *oid else { continue };
+            if !self.made.contains_key(&(path.clone(), oid)) && catalog.doc_of(path, oid)?.is_none() {
+                jobs.push(Job {
+                    path: path.clone(),
+                    from: From::Blob(oid),
+                    main: Some(oid),
+                    known: Vec::new(),
+                });
+            }
+        }
+        read_all(vault, jobs, stop, |read| {
+            progress.advance(1);
+            match read {
+                Read::New(parsed) => {
+                    let doc = self.sink.add(&parsed, false)?;
+                    self.made.insert((parsed.memory.path.clone(), parsed.oid), doc);
+                }
+                Read::Failed(path, why) => self.pending.push((path, why)),
+                Read::Same(..) | Read::Gone(_) => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts the documents where main and the work tree have them, and removes what nobody sees any more.
+    fn place(&mut self, vault: &Vault<'_>, catalog: &Catalog, work: &Work) -> Result<(), Fault> {
+        let writer = self.sink.writer;
+        let mut touched: BTreeSet<VaultPath> = work.gone.iter().cloned().collect();
+        for (path, oid) in &self.in_main {
+            let doc = match oid {
+                Some(oid) => match self.made.get(&(path.clone(), *oid)) {
+                    Some(doc) => Some(*doc),
+                    None => catalog.doc_of(path, *oid)?,
+                },
+                None => None,
+            };
+            writer.set_main(path, doc)?;
+            touched.insert(path.clone());
+        }
+        if let Some(tree) = self.tree {
+            for (path, doc) in &self.in_work {
+                writer.set_tree(tree, path, *doc)?;
+                touched.insert(path.clone());
+            }
+        }
+        for (tree, key) in catalog.trees()? {
+            if !place::tree_exists(vault, &key) {
+                for doc in writer.drop_tree(tree)? {
+                    self.sink.remove_if_unseen(doc)?;
+                }
+            }
+        }
+        for path in &touched {
+            self.sink.remove_unseen(path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Mends a pair that a process left between its two commits: what only the text index has is removed from it; what
+/// only the catalog has is read again, and what cannot be read again is forgotten, so that the comparison that
+/// follows finds it anew.
+pub(super) fn heal(vault: &Vault<'_>, pair: &mut Pair) -> Result<(), Fault> {
+    if pair.text.generation()? == pair.state.generation {
+        return Ok(());
+    }
+    let (in_text, in_catalog) = (pair.text.docs()?, pair.catalog.searched_docs()?);
+    let writer = pair.catalog.write()?;
+    let mut sink = Sink {
+        writer: &writer,
+        index: &pair.text,
+        text: None,
+        bulk: false,
+        // Numbers that the dead process gave are never given again.
+        next: pair.state.next_doc.max(in_text.last().map_or(0, |last| last + 1)),
+        added: 0,
+        removed: 0,
+    };
+    for doc in in_text.iter().filter(|doc| in_catalog.binary_search(doc).is_err()) {
+        sink.text()?.remove(*doc);
+    }
+    let (mut jobs, mut wanted) = (Vec::new(), HashMap::new());
+    for doc in in_catalog.iter().filter(|doc| in_text.binary_search(doc).is_err()) {
+        let Some(row) = pair.catalog.doc(DocId(*doc))? else { continue };
+        let from = if vault.repo.has_object(row.oid) { From::Blob(row.oid) } else { From::Work };
+        jobs.push(Job { path: row.path.clone(), from, main: Some(row.oid), known: Vec::new() });
+        wanted.insert((row.path, row.oid), row.id);
+    }
+    read_all(vault, jobs, &|| false, |read| {
+        if let Read::New(parsed) = read
+            && let Some(doc) = wanted.remove(&(parsed.memory.path.clone(), parsed.oid))
+        {
+            sink.add_text(doc, &parsed)?;
+        }
+        Ok(())
+    })?;
+    vault.env.go_on()?;
+    for ((path, _), doc) in wanted {
+        writer.forget(&path, doc)?;
+    }
+    // Also when nothing had to change: the generations must meet again.
+    sink.text()?;
+    let mut before = pair.state.clone();
+    before.generation = before.generation.max(pair.text.generation()?);
+    let state = sink.commit_text(&before)?;
+    writer.commit(&state)?;
+    pair.state = state;
+    Ok(())
+}

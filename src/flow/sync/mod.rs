@@ -1,0 +1,319 @@
+//! Bringing the index to the state of the vault: one function, whoever calls it.
+//!
+//! What is indexed is compared with what is there (main's tree by object names, the work tree by what the file
+//! system says of its files); only what differs is read; everything is applied as one commit, stamped with main's
+//! commit and a hash of the work tree's differences.
+//!
+//! - A work file is known by the hash of the bytes that were read. One whose bytes with `\r\n` turned to `\n` are
+//!   main's blob is the same as main's (git's `autocrlf`); other filters (LFS, `ident`) make a file count as changed.
+//! - Catalog and text index have no commit in common. The text index commits first, then the catalog with the same
+//!   generation; a process that dies between the two leaves a pair that does not match, and the next sync mends it
+//!   from files and objects. A whole new index is built beside the old one, and `state.json` names it last.
+
+mod apply;
+mod date;
+mod place;
+mod read;
+mod scan;
+mod source;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::progress::Progress;
+use super::vault::Vault;
+use crate::catalog::{Catalog, Side, State};
+use crate::index::text::TextIndex;
+use crate::model::clock::Stopwatch;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::store::lock::{Lock, LockError};
+
+/// From which state of the vault an answer was made. Part of every answer that comes from the index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Freshness {
+    /// The commit of main.
+    pub commit: Option<Oid>,
+    /// The work tree in words: `clean`, `3 changed`, `scanned 40 s ago`, or `none` for a bare repository.
+    pub worktree: String,
+    /// How many files of the work tree differ from main.
+    pub changed: u64,
+    /// How many seconds ago the work tree was looked at; 0 for just now.
+    pub scanned_seconds: u64,
+    /// How many files could not be taken in, or wait to be.
+    pub pending: u64,
+    /// What else a reader should know: that the index was rebuilt and why, that another process is indexing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What `reindex` did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReindexAnswer {
+    /// Whether the index was built anew.
+    pub rebuilt: bool,
+    /// Documents that the index did not have: a file that is new or was changed.
+    pub added: u64,
+    /// Files whose content changed (they count as added and removed as well).
+    pub changed: u64,
+    /// Documents that no view sees any more.
+    pub removed: u64,
+    /// Memories in the view of the work tree (of main in a bare repository).
+    pub memories: u64,
+    /// Other text in that view.
+    pub texts: u64,
+    /// Other files in that view.
+    pub others: u64,
+    /// What is wrong with files, by the rule.
+    pub problems: Vec<FileProblem>,
+    /// The state.
+    pub freshness: Freshness,
+}
+
+/// Something that is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileProblem {
+    /// The file.
+    pub path: VaultPath,
+    /// The kind of problem.
+    pub rule: String,
+    /// The line, counted from 1, where one is to blame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What can go wrong in a sync besides what the modules below report.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// There is no index, and this command does not build one.
+    #[error("this vault is not indexed yet")]
+    NoIndex,
+    /// The state's file cannot be written.
+    #[error("writing {path}: {why}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The index stays unusable though it was just built.
+    #[error("the index cannot be built: {0}")]
+    Broken(String),
+}
+
+impl Explain for SyncError {
+    fn kind(&self) -> Kind {
+        Kind::Failed
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            SyncError::NoIndex => "run `runebook reindex`".to_owned(),
+            SyncError::Write { .. } => {
+                "look at the disk's space and rights, then run `runebook reindex`".to_owned()
+            }
+            SyncError::Broken(_) => "run `runebook doctor`".to_owned(),
+        })
+    }
+}
+
+/// Catalog and text index that belong together.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) catalog: Catalog,
+    pub(crate) text: TextIndex,
+    pub(crate) state: State,
+}
+
+/// How far a sync goes.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Whether everything is built anew.
+    full: bool,
+    /// When to stop and leave the index as it is; none for as long as it takes.
+    deadline: Option<Duration>,
+    /// How long to wait for another process that indexes.
+    patience: Duration,
+}
+
+/// What a sync did.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    rebuilt: bool,
+    added: u64,
+    changed: u64,
+    removed: u64,
+    freshness: Freshness,
+}
+
+/// Opens the catalog as it stands, without bringing it up to date.
+///
+/// # Errors
+/// When there is none or it cannot be used.
+pub fn open(vault: &Vault<'_>) -> Result<Catalog, Fault> {
+    let dir = place::current(vault).ok_or(SyncError::NoIndex)?;
+    Ok(Catalog::open(&dir)?)
+}
+
+/// The view that a person searches: this work tree, or main where there is none or it was never looked at.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub fn side(vault: &Vault<'_>, catalog: &Catalog) -> Result<Side, Fault> {
+    let Some(key) = place::tree_key(vault) else { return Ok(Side::Main) };
+    Ok(catalog.tree(&key)?.map_or(Side::Main, |row| Side::Tree(row.id)))
+}
+
+/// Brings the index up to date, within `index.freshness_ms` if there is one already; after that it stays as it was
+/// and the answer says so.
+///
+/// # Errors
+/// When there is no index and it cannot be built, or it was stopped by the person.
+pub fn ensure(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Freshness, Fault> {
+    let deadline = Duration::from_millis(vault.config.index.freshness_ms);
+    let limits = Limits { full: false, deadline: Some(deadline), patience: deadline };
+    Ok(run(vault, progress, limits)?.freshness)
+}
+
+/// Brings the index up to date, however long it takes.
+///
+/// # Errors
+/// When another process keeps indexing, the index cannot be written, or the person stopped it.
+pub fn reindex(vault: &Vault<'_>, full: bool, progress: &dyn Progress) -> Result<ReindexAnswer, Fault> {
+    let limits = Limits { full, deadline: None, patience: Duration::from_secs(600) };
+    let outcome = run(vault, progress, limits)?;
+    let catalog = open(vault)?;
+    let side = side(vault, &catalog)?;
+    let [memories, texts, others] = catalog.counts(side)?;
+    let mut problems = Vec::new();
+    for problem in catalog.problems(side)? {
+        problems.extend(problem.findings.into_iter().map(|finding| FileProblem {
+            path: problem.path.clone(),
+            rule: finding.rule,
+            line: finding.line,
+            message: finding.message,
+        }));
+    }
+    if let Side::Tree(tree) = side {
+        let pending = catalog.pending(tree)?.into_iter();
+        problems.extend(pending.map(|(path, message)| FileProblem {
+            path,
+            rule: "index.pending".to_owned(),
+            line: None,
+            message,
+        }));
+    }
+    let Outcome { rebuilt, added, changed, removed, freshness } = outcome;
+    Ok(ReindexAnswer { rebuilt, added, changed, removed, memories, texts, others, problems, freshness })
+}
+
+/// The state that the index is in, without looking at the work tree.
+///
+/// # Errors
+/// When there is no index or it cannot be read.
+pub fn freshness(vault: &Vault<'_>) -> Result<Freshness, Fault> {
+    let catalog = open(vault)?;
+    stored(vault, &catalog, Vec::new())
+}
+
+/// The state as the catalog has it.
+fn stored(vault: &Vault<'_>, catalog: &Catalog, notes: Vec<String>) -> Result<Freshness, Fault> {
+    let state = catalog.state()?;
+    let tree = place::tree_key(vault).map(|key| catalog.tree(&key)).transpose()?.flatten();
+    let mut answer = Freshness { commit: state.commit, notes, ..Freshness::default() };
+    match tree {
+        Some(row) => {
+            let now = vault.clock.now().as_millisecond();
+            answer.changed = row.changed;
+            answer.pending = row.pending;
+            answer.scanned_seconds = u64::try_from((now - row.scanned_ms) / 1000).unwrap_or(0);
+            answer.worktree = format!("scanned {} s ago", answer.scanned_seconds);
+        }
+        None => answer.worktree = "none".to_owned(),
+    }
+    let main = vault.repo.ref_oid(&vault.main_ref())?;
+    if main != state.commit {
+        answer.notes.push(format!("{} has moved since the index was made", vault.config.main_branch));
+    }
+    Ok(answer)
+}
+
+/// The state just after a look at the work tree.
+fn just_scanned(vault: &Vault<'_>, catalog: &Catalog, notes: Vec<String>) -> Result<Freshness, Fault> {
+    let mut answer = stored(vault, catalog, notes)?;
+    if answer.worktree != "none" {
+        answer.scanned_seconds = 0;
+        answer.worktree =
+            if answer.changed == 0 { "clean".to_owned() } else { format!("{} changed", answer.changed) };
+    }
+    Ok(answer)
+}
+
+/// The sync.
+fn run(vault: &Vault<'_>, progress: &dyn Progress, limits: Limits) -> Result<Outcome, Fault> {
+    let watch = Stopwatch::start();
+    let reason = if limits.full {
+        None
+    } else {
+        match try_update(vault, progress, limits, &watch) {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => place::unusable(error)?,
+        }
+    };
+    let _lock = take_lock(vault, limits.patience.max(Duration::from_secs(60)))?;
+    // Another process may have built it while this one waited.
+    if !limits.full && reason.is_none() && place::open_pair_to_write(vault).is_ok() {
+        return update(vault, progress, limits, &watch, None);
+    }
+    apply::build(vault, progress, reason)
+}
+
+/// Brings an index that is there up to date.
+fn try_update(
+    vault: &Vault<'_>,
+    progress: &dyn Progress,
+    limits: Limits,
+    watch: &Stopwatch,
+) -> Result<Outcome, Fault> {
+    let pair = place::open_pair(vault)?;
+    let looked = scan::look(vault, &pair)?;
+    if looked.is_settled() {
+        let freshness = just_scanned(vault, &pair.catalog, Vec::new())?;
+        return Ok(Outcome { freshness, ..Outcome::default() });
+    }
+    let _lock = match take_lock(vault, limits.patience) {
+        Ok(lock) => lock,
+        Err(LockError::Held { holder }) if limits.deadline.is_some() => {
+            let note = format!("another runebook is indexing ({holder}); this is what was there before");
+            let freshness = stored(vault, &pair.catalog, vec![note])?;
+            return Ok(Outcome { freshness, ..Outcome::default() });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    drop(pair);
+    update(vault, progress, limits, watch, looked.walk)
+}
+
+fn take_lock(vault: &Vault<'_>, patience: Duration) -> Result<Lock, LockError> {
+    Lock::take(&vault.derived_dir().join("index.lock"), "indexing", patience)
+}
+
+fn update(
+    vault: &Vault<'_>,
+    progress: &dyn Progress,
+    limits: Limits,
+    watch: &Stopwatch,
+    walk: Option<crate::store::walk::Walk>,
+) -> Result<Outcome, Fault> {
+    let mut pair = place::open_pair_to_write(vault)?;
+    apply::heal(vault, &mut pair)?;
+    let looked = scan::look_again(vault, &pair, walk)?;
+    apply::update(vault, progress, &pair, looked, &|| {
+        limits.deadline.is_some_and(|limit| watch.elapsed() > limit)
+    })
+}
