@@ -1,7 +1,7 @@
 //! `generated`: summaries of directories are made from the tree, so nobody proposes them.
 
 use super::runner::{Sink, Subject};
-use super::{Case, Check, Occasion, Place};
+use super::{Case, Check, Occasion};
 use crate::model::change::mode;
 use crate::model::finding::Severity;
 
@@ -11,6 +11,7 @@ pub(super) static CHECK: Check = Check {
     cases: &[Case {
         name: "layer",
         severity: Severity::Error,
+        standing: Severity::Error,
         about: "a proposal changes a generated summary (.abstract.md, .overview.md)",
     }],
     of_blobs: true,
@@ -18,10 +19,7 @@ pub(super) static CHECK: Check = Check {
 };
 
 fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
-    let bytes = match &subject.item.place {
-        Place::Path(path) => path.as_str().as_bytes(),
-        Place::Raw(bytes) => bytes,
-    };
+    let bytes = subject.item.place.as_bytes();
     let name = bytes.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let is_layer = matches!(name, b".abstract.md" | b".overview.md");
     // A work tree may hold a person's file of that name; it is theirs.

@@ -4,8 +4,12 @@
 //! [`Tree`]. It reads nothing else and changes nothing. A new check is a new file and a line in [`ALL`].
 
 mod generated;
+mod link;
+mod nearest;
 mod path;
 mod runner;
+mod schema;
+mod secret;
 
 use crate::model::config::Config;
 use crate::model::finding::Severity;
@@ -13,6 +17,7 @@ use crate::model::link::Names;
 use crate::model::path::VaultPath;
 use crate::model::policy::Rules;
 
+pub use nearest::Nearest;
 pub use runner::{Run, run, sorted};
 
 /// What a check may ask about the state of the vault that it judges.
@@ -27,6 +32,8 @@ pub trait Tree {
     fn files_with_id(&self, id: &str) -> Vec<VaultPath>;
     /// Whether a link of another file leads to this one.
     fn has_backlink(&self, path: &VaultPath) -> bool;
+    /// Files whose names are like this one (a link's target that leads nowhere), best first, at most three.
+    fn nearest(&self, name: &str) -> Vec<VaultPath>;
 }
 
 /// Where an item stands.
@@ -45,6 +52,15 @@ impl Place {
         match VaultPath::from_disk(bytes) {
             Some(path) if !path.is_root() => Place::Path(path),
             _ => Place::Raw(bytes.to_vec()),
+        }
+    }
+
+    /// The place as bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Place::Path(path) => path.as_str().as_bytes(),
+            Place::Raw(bytes) => bytes,
         }
     }
 }
@@ -91,8 +107,11 @@ pub struct Settings<'a> {
 pub struct Case {
     /// The name within the check.
     pub name: &'static str,
-    /// The severity where the policy sets no other.
+    /// The severity in a proposal, where the policy sets no other.
     pub severity: Severity,
+    /// The severity among the files as they stand, where the policy sets no other: an owner's old names and
+    /// habits are no failure.
+    pub standing: Severity,
     /// What it means, in one line for people.
     pub about: &'static str,
 }
@@ -118,7 +137,7 @@ impl std::fmt::Debug for Check {
 }
 
 /// Every check there is, in the order in which they run.
-pub static ALL: &[&Check] = &[&path::CHECK, &generated::CHECK];
+pub static ALL: &[&Check] = &[&schema::CHECK, &link::CHECK, &path::CHECK, &generated::CHECK, &secret::CHECK];
 
 /// All rules by their full names (`link.broken`), with their cases.
 pub fn rules() -> impl Iterator<Item = (String, &'static Case)> {

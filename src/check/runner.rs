@@ -1,9 +1,17 @@
 //! Runs all checks over items and reports everything.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::link::Anchors;
+use super::schema::Schema;
 use super::{ALL, Check, Item, Occasion, Place, Settings, Tree};
+use crate::markdown;
+use crate::model::change::mode;
 use crate::model::finding::{Finding, Severity};
+use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::policy::Held;
 
@@ -19,6 +27,62 @@ pub(super) struct Subject<'a> {
     pub(super) tree: &'a dyn Tree,
     /// The occasion and the settings.
     pub(super) settings: &'a Settings<'a>,
+    memory: OnceCell<Option<Memory>>,
+    kept: &'a Kept,
+}
+
+impl Subject<'_> {
+    /// The item as a memory, if it is a Markdown file; read once for all checks.
+    pub(super) fn memory(&self) -> Option<&Memory> {
+        let read = || {
+            let path = self.path.filter(|path| path.is_markdown() && !path.is_layer())?;
+            let bytes = self.item.after.as_ref()?;
+            let is_file = matches!(self.item.mode, mode::FILE | mode::EXECUTABLE);
+            is_file.then(|| markdown::read(path, bytes, &self.settings.config.fields))
+        };
+        self.memory.get_or_init(read).as_ref()
+    }
+
+    /// What links into another file can name; read once for all links to it.
+    pub(super) fn anchors(&self, file: &VaultPath) -> Option<Arc<Anchors>> {
+        self.kept.anchors.get(file, || {
+            let bytes = self.tree.read(file)?;
+            Some(Anchors::of(&markdown::read(file, &bytes, &self.settings.config.fields)))
+        })
+    }
+
+    /// A JSON Schema of the vault; read once.
+    pub(super) fn schema(&self, file: &VaultPath, compile: fn(&[u8]) -> Schema) -> Option<Arc<Schema>> {
+        self.kept.schemas.get(file, || self.tree.read(file).map(|bytes| compile(&bytes)))
+    }
+}
+
+/// What is read once in a run, whoever asks.
+#[derive(Default)]
+struct Kept {
+    anchors: Once<VaultPath, Anchors>,
+    schemas: Once<VaultPath, Schema>,
+}
+
+/// Answers that are worked out once each and shared between threads. Two threads that ask at the same time may
+/// both work one out; the first one's stays.
+struct Once<K, V>(Mutex<HashMap<K, Option<Arc<V>>>>);
+
+impl<K, V> Default for Once<K, V> {
+    fn default() -> Self {
+        Once(Mutex::default())
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Once<K, V> {
+    fn get(&self, key: &K, make: impl FnOnce() -> Option<V>) -> Option<Arc<V>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        known.unwrap_or_else(|| {
+            let made = make().map(Arc::new);
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.entry(key.clone()).or_insert(made).clone()
+        })
+    }
 }
 
 /// Where a check puts what it finds.
@@ -26,6 +90,7 @@ pub(super) struct Sink<'a> {
     check: &'static Check,
     held: &'a Held,
     path: Option<&'a VaultPath>,
+    standing: bool,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -36,15 +101,26 @@ impl Sink<'_> {
         let rule = format!("{}.{case}", self.check.name);
         let built_in = self.check.cases.iter().find(|known| known.name == case);
         debug_assert!(built_in.is_some(), "{rule} is not listed");
-        let severity = self
-            .held
-            .checks
-            .get(&rule)
-            .or_else(|| self.held.checks.get(self.check.name))
-            .copied()
-            .unwrap_or(built_in.map_or(Severity::Error, |case| case.severity));
+        let built_in = built_in.map_or(Severity::Error, |case| match self.standing {
+            true => case.standing,
+            false => case.severity,
+        });
+        let severity = self.severity(&rule, built_in);
         let path = self.path.cloned();
         self.findings.push(Finding { rule, severity, path, line, message, fix });
+    }
+
+    /// Passes on what reading the file has found.
+    pub(super) fn pass_on(&mut self, finding: &Finding) {
+        let severity = self.severity(&finding.rule, finding.severity);
+        self.findings.push(Finding { severity, path: self.path.cloned(), ..finding.clone() });
+    }
+
+    /// What the policy says of a rule, its own name before its check's.
+    fn severity(&self, rule: &str, built_in: Severity) -> Severity {
+        let checks = &self.held.checks;
+        let check = rule.split('.').next().unwrap_or(rule);
+        checks.get(rule).or_else(|| checks.get(check)).copied().unwrap_or(built_in)
     }
 }
 
@@ -54,13 +130,14 @@ impl Sink<'_> {
 pub struct Run<'a, T: ?Sized> {
     tree: &'a T,
     settings: Settings<'a>,
+    kept: Kept,
 }
 
 impl<'a, T: Tree> Run<'a, T> {
     /// Begins a run.
     #[must_use]
     pub fn new(tree: &'a T, settings: Settings<'a>) -> Run<'a, T> {
-        Run { tree, settings }
+        Run { tree, settings, kept: Kept::default() }
     }
 
     /// What all checks say about one item, unsorted.
@@ -71,11 +148,21 @@ impl<'a, T: Tree> Run<'a, T> {
             Place::Raw(_) => None,
         };
         let held = path.map(|path| self.settings.rules.for_path(path)).unwrap_or_default();
-        let subject = Subject { item, path, held: &held, tree: self.tree, settings: &self.settings };
+        let subject = Subject {
+            item,
+            path,
+            held: &held,
+            tree: self.tree,
+            settings: &self.settings,
+            memory: OnceCell::new(),
+            kept: &self.kept,
+        };
+        let standing = self.settings.occasion == Occasion::WorkTree;
         let mut findings = Vec::new();
         for check in ALL {
             if self.settings.occasion != Occasion::Blob || check.of_blobs {
-                (check.run)(&subject, &mut Sink { check, held: &held, path, findings: &mut findings });
+                let findings = &mut findings;
+                (check.run)(&subject, &mut Sink { check, held: &held, path, standing, findings });
             }
         }
         findings

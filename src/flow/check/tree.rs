@@ -111,6 +111,10 @@ impl Tree for GitTree<'_> {
     fn has_backlink(&self, _path: &VaultPath) -> bool {
         false
     }
+
+    fn nearest(&self, _name: &str) -> Vec<VaultPath> {
+        Vec::new()
+    }
 }
 
 /// No state at all, for checks that look at a blob by itself.
@@ -153,5 +157,9 @@ impl Tree for Nothing {
 
     fn has_backlink(&self, _path: &VaultPath) -> bool {
         false
+    }
+
+    fn nearest(&self, _name: &str) -> Vec<VaultPath> {
+        Vec::new()
     }
 }

@@ -1,0 +1,306 @@
+//! `link`: every link leads somewhere, to one place, in every program that reads the vault.
+
+use std::collections::HashSet;
+
+use super::runner::{Sink, Subject};
+use super::{Case, Check, Occasion};
+use crate::model::finding::Severity;
+use crate::model::link::{Link, LinkForm, Resolution, name_key, resolve};
+use crate::model::memory::Memory;
+use crate::model::path::VaultPath;
+
+const fn case(name: &'static str, severity: Severity, standing: Severity, about: &'static str) -> Case {
+    Case { name, severity, standing, about }
+}
+
+pub(super) static CHECK: Check = Check {
+    name: "link",
+    about: "every link leads to one place",
+    cases: &[
+        case("broken", Severity::Warning, Severity::Warning, "a link leads to nothing"),
+        case(
+            "ambiguous",
+            Severity::Warning,
+            Severity::Warning,
+            "several files have the name that a link gives",
+        ),
+        case(
+            "alias",
+            Severity::Warning,
+            Severity::Warning,
+            "a link works by an alias only, which Obsidian does not follow",
+        ),
+        case(
+            "heading",
+            Severity::Warning,
+            Severity::Warning,
+            "a link names a heading that its file does not have",
+        ),
+        case(
+            "block",
+            Severity::Warning,
+            Severity::Warning,
+            "a link names a block that its file does not have",
+        ),
+        case("leaves", Severity::Error, Severity::Warning, "a link leads out of the vault"),
+        case("orphan", Severity::Warning, Severity::Info, "a new memory has no link from or to another"),
+    ],
+    of_blobs: false,
+    run,
+};
+
+fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
+    let Some(memory) = subject.memory() else { return };
+    if memory.template {
+        return;
+    }
+    let mut leads_elsewhere = false;
+    for link in &memory.links {
+        let resolution = resolve(link, &memory.path, subject.tree.names());
+        leads_elsewhere |= match &resolution {
+            Resolution::File(file) | Resolution::Alias(file) | Resolution::Directory(file) => {
+                *file != memory.path
+            }
+            Resolution::Ambiguous(files) => files.iter().any(|file| *file != memory.path),
+            Resolution::External | Resolution::Broken => false,
+        };
+        judge(link, resolution, memory, subject, sink);
+    }
+    let is_new = subject.item.new && subject.settings.occasion == Occasion::Proposal;
+    if is_new && !leads_elsewhere && !memory.path.is_hidden() && !subject.tree.has_backlink(&memory.path) {
+        let message = "no link leads from this new memory to another, or to it".to_owned();
+        let fix = "link what it belongs to: a person, a topic, the memory that it follows from".to_owned();
+        sink.add("orphan", None, message, Some(fix));
+    }
+}
+
+/// The link as it is written, cut where it is long.
+fn shown(link: &Link, memory: &Memory) -> String {
+    let text = memory.text.get(link.range.clone()).unwrap_or(&link.target);
+    let mut short: String = text.chars().take(120).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short.replace(['\n', '\r'], " ")
+}
+
+fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject<'_>, sink: &mut Sink<'_>) {
+    let line = Some(link.line);
+    let shown = shown(link, memory);
+    match resolution {
+        Resolution::External | Resolution::Directory(_) => {}
+        Resolution::File(file) => fragment(link, &file, &shown, memory, subject, sink),
+        Resolution::Alias(file) => {
+            let message = format!("{shown} is found by an alias of {file} only; Obsidian does not follow it");
+            let text = link.text.as_deref().unwrap_or(&link.target);
+            let name = target_of(link, &file, subject);
+            sink.add("alias", line, message, Some(format!("write [[{name}{}|{text}]]", fragment_of(link))));
+        }
+        Resolution::Ambiguous(files) => {
+            let (first, others) = match files.split_first() {
+                Some((first, others)) if !others.is_empty() => (first, others),
+                _ => return,
+            };
+            let named: Vec<&str> = others.iter().take(3).map(VaultPath::as_str).collect();
+            let more = others.len().saturating_sub(named.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let message = format!("{shown} could be {first} (taken), {}{more}", named.join(", "));
+            let path = first.as_str().strip_suffix(".md").unwrap_or(first.as_str());
+            let text = link.text.as_deref().unwrap_or(&link.target);
+            sink.add(
+                "ambiguous",
+                line,
+                message,
+                Some(format!("write [[{path}{}|{text}]]", fragment_of(link))),
+            );
+            fragment(link, first, &shown, memory, subject, sink);
+        }
+        Resolution::Broken if leaves(link, &memory.path) => {
+            let message = format!("{shown} leads out of the vault");
+            sink.add(
+                "leaves",
+                line,
+                message,
+                Some("an address begins at the vault's root, without `..`".to_owned()),
+            );
+        }
+        Resolution::Broken => {
+            let message = format!("{shown} leads to nothing");
+            let near = subject.tree.nearest(&link.target);
+            let fix = match near.as_slice() {
+                [] => None,
+                near => {
+                    let names: Vec<&str> = near.iter().map(VaultPath::as_str).collect();
+                    Some(format!("did you mean {}?", names.join(" or ")))
+                }
+            };
+            sink.add("broken", line, message, fix);
+        }
+    }
+}
+
+fn fragment_of(link: &Link) -> String {
+    link.fragment.as_ref().map_or(String::new(), |fragment| format!("#{fragment}"))
+}
+
+/// The shortest name that leads to a file: its own, where no other has it.
+fn target_of(link: &Link, file: &VaultPath, subject: &Subject<'_>) -> String {
+    let alone = subject.tree.names().files_named(&name_key(file.name())).len() == 1;
+    let whole = file.as_str().strip_suffix(".md").unwrap_or(file.as_str());
+    if alone && name_key(file.stem()) != name_key(&link.target) {
+        file.stem().to_owned()
+    } else {
+        whole.to_owned()
+    }
+}
+
+/// Whether a link that leads to nothing would leave the vault.
+fn leaves(link: &Link, from: &VaultPath) -> bool {
+    let mut depth = match link.form {
+        LinkForm::Uri | LinkForm::Wiki => 0,
+        LinkForm::Markdown if link.target.starts_with('/') => 0,
+        LinkForm::Markdown => from.ancestors().count().saturating_sub(1),
+    };
+    for segment in link.target.split(['/', '\\']) {
+        match segment {
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            "" | "." => {}
+            _ => depth += 1,
+        }
+    }
+    false
+}
+
+/// Whether the heading or block that a link names is there.
+fn fragment(
+    link: &Link,
+    file: &VaultPath,
+    shown: &str,
+    memory: &Memory,
+    subject: &Subject<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let Some(fragment) = link.fragment.as_deref().filter(|f| !f.is_empty()) else { return };
+    if !file.is_markdown() || (link.form == LinkForm::Uri && is_lines(fragment)) {
+        return;
+    }
+    let own;
+    let kept;
+    let anchors = if *file == memory.path {
+        own = Anchors::of(memory);
+        &own
+    } else {
+        match subject.anchors(file) {
+            Some(there) => {
+                kept = there;
+                &*kept
+            }
+            None => return,
+        }
+    };
+    let line = Some(link.line);
+    if let Some(id) = fragment.strip_prefix('^') {
+        if !anchors.blocks.contains(&id.to_lowercase()) {
+            sink.add("block", line, format!("{shown}: {file} has no block ^{id}"), None);
+        }
+    } else if !anchors.has_heading(fragment) {
+        let wanted = plain(fragment.rsplit('#').next().unwrap_or(fragment));
+        let near = super::nearest::word(&wanted, anchors.headings.iter().map(String::as_str));
+        let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
+        let fix = near.map(|near| format!("did you mean #{near}?"));
+        sink.add("heading", line, format!("{shown}: {file} has no heading “{fragment}”"), fix);
+    }
+}
+
+fn is_lines(fragment: &str) -> bool {
+    fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A heading as links to it are compared: Obsidian writes it without its marks, forges as a slug.
+fn plain(heading: &str) -> String {
+    name_key(heading).chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// What links into a file can name.
+#[derive(Debug, Default)]
+pub(super) struct Anchors {
+    /// Headings in order, by [`plain`].
+    headings: Vec<String>,
+    /// The same as they are written.
+    shown: Vec<String>,
+    blocks: HashSet<String>,
+    /// Names that HTML gives (`<a name="…">`, `id="…"`), by [`plain`].
+    html: HashSet<String>,
+}
+
+impl Anchors {
+    pub(super) fn of(memory: &Memory) -> Anchors {
+        let mut html = HashSet::new();
+        for mark in ["id=\"", "name=\""] {
+            for rest in memory.body().split(mark).skip(1) {
+                html.extend(rest.split('"').next().filter(|name| name.len() < 200).map(plain));
+            }
+        }
+        Anchors {
+            headings: memory.headings.iter().map(|h| plain(&h.text)).collect(),
+            shown: memory.headings.iter().map(|h| h.text.clone()).collect(),
+            blocks: memory.blocks.iter().map(|b| b.id.to_lowercase()).collect(),
+            html,
+        }
+    }
+
+    /// Whether the headings of a path `A#B` come in that order.
+    fn has_heading(&self, fragment: &str) -> bool {
+        let mut rest = self.headings.iter();
+        let in_order = fragment.split('#').map(plain).all(|part| rest.any(|heading| *heading == part));
+        // A heading may hold a `#` itself, and forges number headings of one name (`-1`).
+        let whole = plain(fragment);
+        let unnumbered = fragment.rsplit_once('-').filter(|(_, n)| n.bytes().all(|b| b.is_ascii_digit()));
+        in_order
+            || self.headings.contains(&whole)
+            || self.html.contains(&whole)
+            || unnumbered.is_some_and(|(name, _)| self.headings.contains(&plain(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(form: LinkForm, target: &str) -> Link {
+        Link {
+            form,
+            target: target.to_owned(),
+            fragment: None,
+            text: None,
+            embed: false,
+            relation: None,
+            line: 1,
+            range: 0..0,
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_vault() {
+        let from = VaultPath::parse("a/b/note.md").unwrap();
+        assert!(!leaves(&link(LinkForm::Markdown, "../../x.md"), &from));
+        assert!(leaves(&link(LinkForm::Markdown, "../../../x.md"), &from));
+        assert!(leaves(&link(LinkForm::Uri, "user/../../etc/passwd"), &from));
+        assert!(!leaves(&link(LinkForm::Uri, "user/../x"), &from));
+    }
+
+    #[test]
+    fn headings_are_compared_as_links_write_them() {
+        let headings = ["Set up `git`", "Part 1: Start", "Details", "C# notes"];
+        let anchors = Anchors { headings: headings.iter().map(|h| plain(h)).collect(), ..Anchors::default() };
+        for there in
+            ["Set up git", "set-up-git", "Part 1 Start", "Part 1 Start#Details", "details-1", "C# notes"]
+        {
+            assert!(anchors.has_heading(there), "{there}");
+        }
+        for gone in ["Details#Part 1 Start", "Nothing", "Part 2"] {
+            assert!(!anchors.has_heading(gone), "{gone}");
+        }
+    }
+}

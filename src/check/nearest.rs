@@ -1,0 +1,123 @@
+//! The names that a mistyped one is near to.
+
+use std::collections::HashSet;
+
+use crate::model::link::name_key;
+use crate::model::path::VaultPath;
+
+/// The names of a vault's files, ready to be compared with a mistyped one. Comparing with 100,000 names takes well
+/// under a millisecond: a count of the letters that differ rules nearly all of them out.
+#[derive(Debug, Default)]
+pub struct Nearest {
+    names: Vec<Name>,
+}
+
+#[derive(Debug)]
+struct Name {
+    letters: u64,
+    length: usize,
+    key: String,
+    path: VaultPath,
+}
+
+/// Which of 64 classes of characters occur.
+fn letters(key: &str) -> u64 {
+    key.chars().fold(0, |bits, c| bits | 1 << (u32::from(c) % 64))
+}
+
+/// The text of a link's target or a file's path that is compared: the last segment, without `.md`, folded.
+fn key(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    name_key(name)
+}
+
+impl Nearest {
+    /// Takes the files' paths.
+    #[must_use]
+    pub fn new<'p>(paths: impl Iterator<Item = &'p VaultPath>) -> Nearest {
+        let of = |path: &VaultPath| {
+            let key = key(path.as_str());
+            Name { letters: letters(&key), length: key.chars().count(), key, path: path.clone() }
+        };
+        Nearest { names: paths.map(of).collect() }
+    }
+
+    /// At most three files whose names are near to a target's, best first.
+    #[must_use]
+    pub fn find(&self, target: &str) -> Vec<VaultPath> {
+        let wanted = key(target);
+        let length = wanted.chars().count();
+        if length == 0 || length > 200 {
+            return Vec::new();
+        }
+        let allowed = (length / 4).clamp(1, 3);
+        let set = letters(&wanted);
+        let mut found: Vec<(usize, &VaultPath)> = Vec::new();
+        for name in &self.names {
+            // Each edit changes at most two classes.
+            let close = name.length.abs_diff(length) <= allowed
+                && (name.letters ^ set).count_ones() as usize <= 2 * allowed;
+            if close {
+                let distance = strsim::osa_distance(&name.key, &wanted);
+                if distance <= allowed && distance < length.max(2) {
+                    found.push((distance, &name.path));
+                }
+            } else if length >= 4
+                && name.length > length
+                && name.length <= 3 * length
+                && name.key.starts_with(&wanted)
+            {
+                found.push((allowed + 1, &name.path));
+            }
+        }
+        found.sort();
+        let mut said = HashSet::new();
+        found
+            .into_iter()
+            .filter(|(_, path)| said.insert(*path))
+            .take(3)
+            .map(|(_, path)| path.clone())
+            .collect()
+    }
+}
+
+/// The nearest of a few words, if one is near: for keys and values of front matter.
+pub(super) fn word<'w>(wanted: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let length = wanted.chars().count();
+    if !(3..=40).contains(&length) {
+        return None;
+    }
+    let allowed = if length < 6 { 1 } else { 2 };
+    let near = known.filter_map(|known| {
+        let distance = strsim::osa_distance(wanted, known);
+        (distance > 0 && distance <= allowed).then_some((distance, known))
+    });
+    near.min().map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found_best_first() {
+        let paths: Vec<VaultPath> = ["a/Seats.md", "b/Seat.md", "c/Seats 2024.md", "d/Other.md", "e/日记.md"]
+            .iter()
+            .map(|p| VaultPath::parse(p).unwrap())
+            .collect();
+        let nearest = Nearest::new(paths.iter());
+        let found: Vec<String> = nearest.find("x/Saets").iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["a/Seats.md"]);
+        let found: Vec<String> = nearest.find("seats").iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["a/Seats.md", "b/Seat.md", "c/Seats 2024.md"]);
+        assert!(nearest.find("完全不同").is_empty());
+        assert!(nearest.find("").is_empty());
+    }
+
+    #[test]
+    fn near_words() {
+        assert_eq!(word("sumary", ["summary", "source"].into_iter()), Some("summary"));
+        assert_eq!(word("cssclasses", ["summary", "source"].into_iter()), None);
+    }
+}
