@@ -1,6 +1,8 @@
 //! Checking: the files as they stand, the change that a proposal makes, and every blob that it introduces.
 
+mod snapshot;
 mod tree;
+mod work_tree;
 
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::model::change::{DiffRecord, mode};
@@ -12,6 +14,7 @@ use crate::store::git::{GitError, Repo};
 
 use super::vault::{Governance, Vault};
 use tree::GitTree;
+pub use work_tree::{Count, Report, work_tree};
 
 /// Runs all checks on what a proposal changes, in the tree that its merge would make, under the policy of main.
 ///

@@ -1,0 +1,205 @@
+//! The files as they stand.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::snapshot::{Extra, Snapshot};
+use crate::check::{self, Item, Occasion, Place, Settings};
+use crate::flow::Progress;
+use crate::flow::vault::Vault;
+use crate::markdown;
+use crate::model::change::mode;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::{Finding, Severity};
+use crate::model::path::VaultPath;
+use crate::store::files;
+use crate::store::walk::{FileStat, WalkOptions, walk};
+
+/// How often one rule was broken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Count {
+    /// The rule.
+    pub rule: String,
+    /// The worst severity among its findings.
+    pub severity: Severity,
+    /// How many findings there are.
+    pub findings: u64,
+    /// In how many files.
+    pub files: u64,
+    /// What it means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+/// What `check` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Report {
+    /// How many files were looked at.
+    pub files: u64,
+    /// The rules that were broken, worst first.
+    pub rules: Vec<Count>,
+    /// Every finding, by path, line and rule.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Sums findings up.
+    #[must_use]
+    pub fn of(files: u64, findings: Vec<Finding>) -> Report {
+        let mut by_rule: BTreeMap<&str, (Severity, u64, HashSet<Option<&VaultPath>>)> = BTreeMap::new();
+        for finding in &findings {
+            let sum = by_rule.entry(&finding.rule).or_insert((Severity::Info, 0, HashSet::new()));
+            sum.0 = sum.0.max(finding.severity);
+            sum.1 += 1;
+            sum.2.insert(finding.path.as_ref());
+        }
+        let known: BTreeMap<String, &str> = check::rules().map(|(rule, case)| (rule, case.about)).collect();
+        let count = |(rule, (severity, findings, files)): (&str, (Severity, u64, HashSet<_>))| Count {
+            rule: rule.to_owned(),
+            severity,
+            findings,
+            files: files.len() as u64,
+            about: known.get(rule).map(|about| (*about).to_owned()),
+        };
+        let mut rules: Vec<Count> = by_rule.into_iter().map(count).collect();
+        rules.sort_by(|a, b| (b.severity, b.findings, &a.rule).cmp(&(a.severity, a.findings, &b.rule)));
+        Report { files, rules, findings }
+    }
+
+    /// Whether something was found that needs a person or must be mended.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.rules.iter().any(|count| count.severity >= Severity::Person)
+    }
+
+    /// The same report with the findings of some rules only: a rule's full name, or a check's for all of its.
+    #[must_use]
+    pub fn only(self, rules: &[String]) -> Report {
+        if rules.is_empty() {
+            return self;
+        }
+        let wanted = |f: &Finding| rules.iter().any(|rule| *rule == f.rule || *rule == f.check());
+        Report::of(self.files, self.findings.into_iter().filter(wanted).collect())
+    }
+}
+
+/// Why nothing was checked.
+#[derive(Debug, thiserror::Error)]
+enum CheckError {
+    /// Nothing stands at a path.
+    #[error("there is no file and no directory `{0}` in the vault")]
+    NoPath(VaultPath, Vec<VaultPath>),
+}
+
+impl Explain for CheckError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let CheckError::NoPath(_, near) = self;
+        let names: Vec<&str> = near.iter().map(VaultPath::as_str).collect();
+        (!names.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")))
+    }
+}
+
+/// Checks the files as they stand, committed or not: all, or those at and below some paths.
+///
+/// Everything is read twice, first for the names, then to be judged, so that no more than a few files are in memory
+/// at a time. All processors are used.
+///
+/// # Errors
+/// In a bare repository, when the policy cannot be read, when a path names nothing, or on Ctrl-C.
+pub fn work_tree(vault: &Vault<'_>, paths: &[VaultPath], progress: &dyn Progress) -> Result<Report, Fault> {
+    let root = vault.root()?.to_owned();
+    let options = WalkOptions {
+        ignore: vault.config.ignore.clone(),
+        cancel: vault.env.cancel.clone(),
+        ..WalkOptions::default()
+    };
+    progress.begin("looking for files", None);
+    let found = walk(&root, &options);
+    progress.end();
+    vault.env.go_on()?;
+
+    progress.begin("reading names", Some(found.files.len() as u64));
+    let (fields, cancel) = (&vault.config.fields, &vault.env.cancel);
+    let named = found.files.par_iter().map(|file| {
+        let extra = names_of(fields, &root, file, cancel.is_cancelled());
+        progress.advance(1);
+        (file.path.clone(), extra)
+    });
+    let snapshot = Snapshot::new(root.clone(), named.collect());
+    progress.end();
+    vault.env.go_on()?;
+
+    let within = |path: &VaultPath| paths.is_empty() || paths.iter().any(|above| path.is_within(above));
+    for path in paths {
+        if !found.files.iter().any(|file| file.path.is_within(path)) && !path.is_root() {
+            use crate::check::Tree as _;
+            return Err(CheckError::NoPath(path.clone(), snapshot.nearest(path.as_str())).into());
+        }
+    }
+    let (governance, known) = standing(vault)?;
+    let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::WorkTree };
+    let run = check::Run::new(&snapshot, settings);
+    let chosen: Vec<&FileStat> = found.files.iter().filter(|file| within(&file.path)).collect();
+    progress.begin("checking", Some(chosen.len() as u64));
+    let judged = chosen.par_iter().flat_map_iter(|file| {
+        let findings = if cancel.is_cancelled() { Vec::new() } else { judge(&run, &root, file, &known) };
+        progress.advance(1);
+        findings
+    });
+    let mut findings: Vec<Finding> = judged.collect();
+    progress.end();
+    vault.env.go_on()?;
+    findings.extend(found.problems.into_iter().filter(|f| f.path.as_ref().is_none_or(within)));
+    Ok(Report::of(chosen.len() as u64, check::sorted(findings)))
+}
+
+/// The policy and the files of main.
+fn standing(vault: &Vault<'_>) -> Result<(crate::flow::vault::Governance, HashSet<VaultPath>), Fault> {
+    let main = vault.main()?;
+    let governance = vault.governance(main)?;
+    let files = vault.repo.files(vault.repo.tree_of(main)?)?;
+    let known = files.into_iter().filter_map(|(path, _)| VaultPath::from_disk(&path)).collect();
+    Ok((governance, known))
+}
+
+fn names_of(fields: &BTreeMap<String, String>, root: &std::path::Path, file: &FileStat, skip: bool) -> Extra {
+    if skip || !file.path.is_markdown() {
+        return Extra::default();
+    }
+    let bytes = files::read(root, &file.path).unwrap_or_default();
+    // Without front matter there is neither alias nor id, and nothing needs to be read further.
+    let start = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    if start.starts_with(b"---") {
+        Extra::of(&markdown::read(&file.path, &bytes, fields))
+    } else {
+        Extra::default()
+    }
+}
+
+fn judge(
+    run: &check::Run<'_, Snapshot>,
+    root: &std::path::Path,
+    file: &FileStat,
+    known: &HashSet<VaultPath>,
+) -> Vec<Finding> {
+    match files::read(root, &file.path) {
+        Ok(bytes) => run.item(&Item {
+            place: Place::Path(file.path.clone()),
+            mode: mode::FILE,
+            new: !known.contains(&file.path),
+            before: None,
+            after: Some(bytes),
+        }),
+        Err(error) => {
+            let finding = Finding::new("path.unreadable", Severity::Warning, error.to_string());
+            vec![finding.in_file(&file.path)]
+        }
+    }
+}
