@@ -9,7 +9,7 @@ test *words:
 
 # Take the example vault through the whole loop
 demo:
-    cargo run --locked --quiet -- demo
+    cargo run --locked -- demo
 
 # What must hold before a change is taken
 ci:

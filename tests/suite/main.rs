@@ -4,3 +4,4 @@ mod architecture;
 mod example;
 mod init;
 mod support;
+mod transcript;
