@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let report = audit(&vault, args.from.as_deref(), &crate::flow::progress::Silent)?;
+    let report = audit(&vault, args.from.as_deref(), &super::progress::Bar::new(session))?;
     if session.out.json {
         session.out.document(&report);
     } else {

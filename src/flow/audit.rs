@@ -159,6 +159,7 @@ pub fn audit(vault: &Vault<'_>, from: Option<&str>, progress: &dyn Progress) -> 
     let mut history = History::of(repo, start);
     progress.begin("audit", Some(todo.len() as u64));
     for commit in todo {
+        vault.env.go_on()?;
         examiner.examine(commit, &mut history, None, &mut report)?;
         history.advance(commit);
         report.commits += 1;

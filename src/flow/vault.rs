@@ -162,30 +162,14 @@ impl<'e> Vault<'e> {
         Ok(found.ok_or_else(|| VaultError::NoMain(self.config.main_branch.clone()))?)
     }
 
-    /// The actors and the policy at a commit. A vault without `policy.yaml` has the built-in defaults.
+    /// The actors and the policy that hold at a commit: those that stand there, or where they are missing or broken
+    /// the last good ones of its first-parent line.
     ///
     /// # Errors
-    /// When a file cannot be read or understood.
+    /// When an object cannot be read, or no commit of the line has actors that can be used.
     pub fn governance(&self, commit: Oid) -> Result<Governance, Fault> {
-        let tree = self.repo.tree_of(commit)?;
-        let text = |name: &str| -> Result<(Oid, String), Fault> {
-            let path = VaultPath::parse(name)?;
-            match self.repo.entry_at(tree, &path)? {
-                Some(entry) => {
-                    Ok((entry.oid, String::from_utf8_lossy(&self.repo.blob(entry.oid)?).into_owned()))
-                }
-                None => Ok((Oid::ZERO, String::new())),
-            }
-        };
-        let (actors_oid, actors) = text(ACTORS)?;
-        let (policy_oid, policy) = text(POLICY)?;
-        let policy = if policy.trim().is_empty() { "version: 1".to_owned() } else { policy };
-        Ok(Governance {
-            actors: Actors::parse(&actors).map_err(VaultError::from)?,
-            rules: Rules::parse(&policy).map_err(VaultError::from)?,
-            actors_oid,
-            policy_oid,
-        })
+        let standing = super::gate::governance::Governances::default().at(&self.repo, commit)?;
+        Ok((*standing.governance).clone())
     }
 }
 

@@ -1,7 +1,10 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
 mod architecture;
+mod decide;
+mod events;
 mod example;
+mod forge;
 mod init;
 mod support;
 mod transcript;

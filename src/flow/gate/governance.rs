@@ -10,7 +10,7 @@ use crate::model::change::mode;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
-use crate::model::policy::Rules;
+use crate::model::policy::{PolicyError, Rules};
 use crate::store::git::Repo;
 
 /// What holds at a commit of main.
@@ -48,10 +48,21 @@ impl Governances {
             }
             at = repo.parents(commit)?.first().copied();
         }
-        Err(VaultError::Policy(crate::model::policy::PolicyError::Form(
-            broken.unwrap_or_else(|| "it is not there".to_owned()),
-        ))
-        .into())
+        // There never was a policy: the built-in defaults hold, and the first real one is an admin's to write.
+        let why = broken.unwrap_or_else(|| format!("{POLICY} is not there"));
+        match self.blobs(repo, main)? {
+            (None, Some(actors)) => {
+                let text = String::from_utf8_lossy(&repo.blob(actors)?).into_owned();
+                let governance = Governance {
+                    actors: Actors::parse(&text).map_err(VaultError::from)?,
+                    rules: Rules::parse("version: 1").map_err(VaultError::from)?,
+                    actors_oid: actors,
+                    policy_oid: Oid::ZERO,
+                };
+                Ok(Standing { governance: Rc::new(governance), broken: Some(why) })
+            }
+            _ => Err(VaultError::Policy(PolicyError::Form(why)).into()),
+        }
     }
 
     fn exactly_at(&self, repo: &Repo, commit: Oid) -> Result<Result<Rc<Governance>, String>, Fault> {
