@@ -1,12 +1,132 @@
 //! `runebook check`.
 
-use super::{Done, Session};
+use std::collections::BTreeMap;
+
+use super::output::{Tone, printable};
+use super::progress::Bar;
+use super::{Done, Output, Session};
+use crate::flow::check::{self, Report};
 use crate::model::fault::Fault;
+use crate::model::finding::{Finding, Severity};
 
 /// The arguments of `runebook check`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  runebook check                         every file, five findings of each rule
+  runebook check user/memories           what stands below a directory
+  runebook check --rule link --all       every finding about links
+  runebook check --proposal 7k3qm2xd     what a proposal changes, as its merge would leave it
+  runebook check --json | jq '.rules'    the counts
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+Exit status: 0 nothing or warnings, 1 something to mend or to be judged by a person.
+The policy sets severities by path: `checks: {link.broken: error, secret.jwt: info}`.")]
+pub(crate) struct Args {
+    /// Files or directories: paths or viking:// addresses; everything if left out
+    #[arg(value_name = "PATH", conflicts_with = "proposal")]
+    paths: Vec<String>,
+    /// Check what this proposal changes instead of the files here
+    #[arg(long, value_name = "ID")]
+    proposal: Option<String>,
+    /// Report only this check (`link`) or rule (`link.broken`); may be given several times
+    #[arg(long, value_name = "RULE")]
+    rule: Vec<String>,
+    /// Show every finding, also those that are for information only
+    #[arg(long)]
+    all: bool,
+}
+
+/// How many findings of one rule people see at once.
+const SHOWN: usize = 5;
+
+pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    check::known_rules(&args.rule)?;
+    let vault = session.vault()?;
+    let report = match &args.proposal {
+        Some(id) => check::proposal(&vault, id)?,
+        None => {
+            let paths = check::places(&vault, &session.directory(), &args.paths)?;
+            check::work_tree(&vault, &paths, &Bar::new(session))?
+        }
+    };
+    let report = report.only(&args.rule);
+    if session.out.json {
+        session.out.document(&report);
+    } else {
+        show(session, &report, args.all, !args.rule.is_empty());
+    }
+    Ok(if report.has_errors() { Done::Nothing } else { Done::Yes })
+}
+
+fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {
+    let out = &mut session.out;
+    let files = match report.files {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    if report.rules.is_empty() {
+        out.line(format!("{files} checked, {}", out.paint(Tone::Good, "nothing found")));
+        return;
+    }
+    out.line(format!("{files} checked"));
+    let widest = report.rules.iter().map(|count| count.rule.len()).max().unwrap_or_default();
+    for count in &report.rules {
+        let severity = out.paint(count.severity.into(), format!("{:<7}", name(count.severity)));
+        let about = count.about.as_deref().unwrap_or_default();
+        let line = format!("{:>7}  {severity}  {:<widest$}  {about}", count.findings, count.rule);
+        out.line(line.trim_end());
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut first = true;
+    for finding in &report.findings {
+        if finding.severity == Severity::Info && !all && !asked {
+            continue;
+        }
+        let count = seen.entry(&finding.rule).or_default();
+        *count += 1;
+        if all || *count <= SHOWN {
+            if std::mem::take(&mut first) {
+                out.line("");
+            }
+            finding_lines(out, finding);
+        }
+    }
+    let hidden: Vec<_> = seen.iter().filter(|(_, count)| !all && **count > SHOWN).collect();
+    if !hidden.is_empty() {
+        out.line("");
+    }
+    for (rule, count) in hidden {
+        let more = format!("{} more of {rule}: runebook check --all --rule {rule}", *count - SHOWN);
+        out.line(out.paint(Tone::Dim, more));
+    }
+}
+
+fn name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Person => "person",
+        Severity::Error => "error",
+    }
+}
+
+fn finding_lines(out: &mut Output, finding: &Finding) {
+    let place = match (&finding.path, finding.line) {
+        (Some(path), Some(line)) => format!("{}:{line}: ", out.paint(Tone::Path, one_line(path.as_str()))),
+        (Some(path), None) => format!("{}: ", out.paint(Tone::Path, one_line(path.as_str()))),
+        (None, _) => String::new(),
+    };
+    let severity = out.paint(finding.severity.into(), name(finding.severity));
+    let message = printable(&one_line(&finding.message));
+    out.line(format!("{place}{severity} {}: {message}", finding.rule));
+    if let Some(fix) = &finding.fix {
+        out.line(format!("    fix: {}", printable(&one_line(fix))));
+    }
+}
+
+/// One finding is one line, whatever stands in a file's name.
+fn one_line(text: &str) -> String {
+    if !text.contains(['\n', '\t']) {
+        return text.to_owned();
+    }
+    text.replace('\n', "\\n").replace('\t', "\\t")
 }

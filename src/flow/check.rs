@@ -1,5 +1,6 @@
 //! Checking: the files as they stand, the change that a proposal makes, and every blob that it introduces.
 
+mod asked;
 mod snapshot;
 mod tree;
 mod work_tree;
@@ -13,6 +14,7 @@ use crate::model::id::Oid;
 use crate::store::git::{GitError, Repo};
 
 use super::vault::{Governance, Vault};
+pub use asked::{known_rules, places, proposal};
 use tree::GitTree;
 pub use work_tree::{Count, Report, work_tree};
 

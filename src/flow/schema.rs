@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
+use super::check::Report;
 use crate::model::actor::Actors;
 use crate::model::config::Config;
 use crate::model::finding::Finding;
@@ -18,6 +19,7 @@ fn of<T: JsonSchema>() -> Value {
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("actors", of::<Actors>()),
+        ("check", of::<Report>()),
         ("config", of::<Config>()),
         ("finding", of::<Finding>()),
         ("init", of::<super::init::Initialised>()),
