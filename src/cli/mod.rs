@@ -38,16 +38,22 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::flow::locate::{self, Target};
+use crate::flow::reader::{Reader, Stands};
 use crate::flow::vault::Vault;
 use crate::model::clock::Env;
 use crate::model::fault::{Fault, Kind};
+use crate::model::finding::Finding;
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
 pub(crate) use output::Output;
 
 /// The flags of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
     /// Work in this directory instead of the current one
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    // Only before the command, as git has it: behind it `-C` is the command's own (`grep -C 2`).
+    #[arg(short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Act as this actor of .runebook/actors.yaml
     #[arg(long = "as", value_name = "ACTOR", global = true)]
@@ -150,6 +156,46 @@ impl<'e> Session<'e> {
         match &self.globals.directory {
             Some(directory) => self.env.current_dir.join(directory),
             None => self.env.current_dir.clone(),
+        }
+    }
+
+    /// The vault of the directory, as the acting person or agent may see it.
+    pub(crate) fn reader<'v>(
+        &self,
+        vault: &'v Vault<'e>,
+        rev: Option<&str>,
+    ) -> Result<Reader<'v, 'e>, Fault> {
+        Reader::open(vault, self.globals.acting.as_deref(), rev)
+    }
+
+    /// What was named, or the directory where the person stands.
+    pub(crate) fn target(&self, reader: &Reader<'_, '_>, text: Option<&str>) -> Result<Target, Fault> {
+        let standing = self.directory();
+        let here = locate::find(reader, text.unwrap_or("."), &standing);
+        match text {
+            // In a directory that the vault does not show, the root is the next best.
+            None => here.or_else(|_| self.target_or_root(reader, None)),
+            Some(_) => here,
+        }
+    }
+
+    /// What was named, or the root.
+    pub(crate) fn target_or_root(
+        &self,
+        reader: &Reader<'_, '_>,
+        text: Option<&str>,
+    ) -> Result<Target, Fault> {
+        match text {
+            Some(text) => locate::find(reader, text, &self.directory()),
+            None => Ok(Target { uri: Uri::directory(VaultPath::root()), kind: Stands::Directory }),
+        }
+    }
+
+    /// Findings on the way, as warnings on stderr.
+    pub(crate) fn problems(&self, problems: &[Finding]) {
+        for problem in problems {
+            let place = problem.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+            self.out.warn(format!("{place}{}", problem.message));
         }
     }
 

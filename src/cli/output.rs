@@ -102,6 +102,11 @@ impl Output {
         if self.color { format!("{}{text}{:#}", tone.style(), tone.style()) } else { text }
     }
 
+    /// A piece of text without colour, with its control characters shown.
+    pub(crate) fn plain(&self, text: impl AsRef<str>) -> String {
+        printable(text.as_ref())
+    }
+
     /// Bytes as they are: a file's content.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if self.error.is_none()

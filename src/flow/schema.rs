@@ -22,6 +22,10 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("check", of::<Report>()),
         ("config", of::<Config>()),
         ("finding", of::<Finding>()),
+        ("cat", of::<super::browse::Content>()),
+        ("grep", of::<super::search::Line>()),
+        ("ls", of::<super::browse::Item>()),
+        ("tree", of::<super::browse::Tree>()),
         ("init", of::<super::init::Initialised>()),
         ("policy", of::<Policy>()),
     ]

@@ -22,6 +22,8 @@ pub struct WalkOptions {
     pub git_ignored: bool,
     /// The directory to walk; the root takes in everything.
     pub below: VaultPath,
+    /// How many levels below the starting directory are taken in; absent means all.
+    pub depth: Option<usize>,
     /// Ends the walk early. What was found until then is returned.
     pub cancel: Cancel,
 }
@@ -71,6 +73,8 @@ impl FileStat {
 pub struct Walk {
     /// The files, in the order of their paths.
     pub files: Vec<FileStat>,
+    /// The directories below the starting one, in the order of their paths; also those in which nothing is.
+    pub directories: Vec<VaultPath>,
     /// What could not be walked, and what was left out for a reason that somebody should know.
     pub problems: Vec<Finding>,
 }
@@ -103,7 +107,8 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
         .git_exclude(!options.git_ignored)
         .require_git(false)
         .overrides(ignored)
-        .threads(threads)
+        .max_depth(options.depth)
+        .threads(if options.depth == Some(1) { 1 } else { threads })
         .filter_entry(|entry| !left_alone(entry))
         .build_parallel()
         .run(|| {
@@ -121,6 +126,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
             })
         });
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.directories.sort_unstable();
     found.problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
     found
 }
@@ -136,13 +142,19 @@ impl Drop for Collector<'_> {
     fn drop(&mut self) {
         let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
         into.files.append(&mut self.found.files);
+        into.directories.append(&mut self.found.directories);
         into.problems.append(&mut self.found.problems);
     }
 }
 
 impl Walk {
     fn take(&mut self, root: &Path, real_root: &Path, entry: &DirEntry) {
-        let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { return };
+        let Some(kind) = entry.file_type() else { return };
+        if kind.is_dir() {
+            let path = entry.path().strip_prefix(root).ok().and_then(vault_path);
+            self.directories.extend(path.filter(|_| entry.depth() > 0));
+            return;
+        }
         let Ok(relative) = entry.path().strip_prefix(root) else { return };
         let Some(path) = vault_path(relative) else {
             self.problems.push(

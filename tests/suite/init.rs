@@ -39,8 +39,8 @@ fn a_new_vault_is_one_commit_of_settings() {
     );
     assert_eq!(s.git(&["status", "--porcelain"]), "");
     assert_eq!(
-        s.git(&["log", "--format=%an <%ae> %cn %cI"]),
-        "mei <mei@example.org> mei 2026-11-29T10:00:00+00:00"
+        s.git(&["log", "--date=raw", "--format=%an <%ae> %cn %cd"]),
+        "mei <mei@example.org> mei 1795946400 +0000"
     );
     let root = s.git(&["rev-parse", "HEAD"]);
     assert_eq!(s.read(".git/runebook/root").trim(), root);

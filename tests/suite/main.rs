@@ -1,6 +1,7 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
 mod architecture;
+mod browse;
 mod decide;
 mod events;
 mod example;

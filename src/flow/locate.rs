@@ -1,0 +1,286 @@
+//! From what somebody typed to a place in the vault.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::reader::{Reader, Stands, is_git};
+use super::vault::Vault;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::link::name_key;
+use crate::model::path::VaultPath;
+use crate::model::uri::{SCHEME, Uri};
+
+/// Why a text leads nowhere.
+#[derive(Debug, thiserror::Error)]
+pub enum LocateError {
+    /// Nothing stands there.
+    #[error("there is no `{text}` in {place}")]
+    Missing {
+        /// What was asked for.
+        text: String,
+        /// Where it was looked for.
+        place: String,
+        /// What has a name like it.
+        near: Vec<String>,
+    },
+    /// It is outside of the vault.
+    #[error("`{text}` is outside the vault {}", root.display())]
+    Outside {
+        /// What was asked for.
+        text: String,
+        /// The vault's root.
+        root: PathBuf,
+    },
+    /// It is git's.
+    #[error("`{0}` belongs to git and is no part of the vault")]
+    Git(String),
+    /// It is a directory and a file is needed.
+    #[error("`{0}` is a directory")]
+    Directory(VaultPath),
+    /// It is a file and a directory is needed.
+    #[error("`{0}` is a file")]
+    File(VaultPath),
+}
+
+impl Explain for LocateError {
+    fn kind(&self) -> Kind {
+        match self {
+            LocateError::Missing { .. } => Kind::Nothing,
+            _ => Kind::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            LocateError::Missing { near, .. } if near.is_empty() => {
+                Some("`runebook tree` shows what there is, `runebook find` searches it".to_owned())
+            }
+            LocateError::Missing { near, .. } => Some(format!("did you mean {}?", near.join(", or "))),
+            LocateError::Outside { .. } => Some("name something below the vault's root".to_owned()),
+            LocateError::File(path) => Some(format!("`runebook cat {path}` prints it")),
+            LocateError::Git(_) => Some("use git itself for it".to_owned()),
+            LocateError::Directory(path) => {
+                let shown = if path.is_root() { String::new() } else { format!(" {path}") };
+                Some(format!("`runebook ls{shown}` lists it; name a file"))
+            }
+        }
+    }
+}
+
+/// A place that exists.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Its address, with revision and fragment as they were asked for.
+    pub uri: Uri,
+    /// What stands there.
+    pub kind: Stands,
+}
+
+/// Finds what a URI, a path relative to where the person stands or a path relative to the vault names, in that
+/// order of trying. A plain path may carry a `#fragment` too.
+///
+/// # Errors
+/// When it leaves the vault or nothing stands there; then the nearest names are in the hint.
+pub fn find(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Target, Fault> {
+    let candidates = candidates(reader.vault, text, standing)?;
+    let mut blocked = None;
+    for uri in &candidates {
+        match reader.stands(&uri.path) {
+            Ok(Some(kind)) => {
+                let directory = kind == Stands::Directory;
+                return Ok(Target { uri: Uri { directory, ..uri.clone() }, kind });
+            }
+            Ok(None) => {}
+            Err(error) => blocked = Some(error),
+        }
+    }
+    if let Some(error) = blocked {
+        return Err(error);
+    }
+    let wanted = candidates.last().map(|uri| uri.path.clone()).unwrap_or_default();
+    Err(missing(reader, text, &wanted)?.into())
+}
+
+/// As [`find`], and it must be a file.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_file(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
+    let target = find(reader, text, standing)?;
+    match target.kind {
+        Stands::File => Ok(target.uri),
+        Stands::Directory => Err(LocateError::Directory(target.uri.path).into()),
+    }
+}
+
+/// The error for something that is not there, with the nearest names.
+///
+/// # Errors
+/// When the names cannot be listed.
+pub fn missing(reader: &Reader<'_, '_>, text: &str, wanted: &VaultPath) -> Result<LocateError, Fault> {
+    let place = match &reader.access.view {
+        crate::model::access::View::WorkTree => "the vault".to_owned(),
+        crate::model::access::View::Main => format!("`{}`", reader.vault.config.main_branch),
+        crate::model::access::View::Revision(rev) => format!("revision {}", rev.get(..8).unwrap_or(rev)),
+        crate::model::access::View::Proposal(id) => format!("proposal {id}"),
+    };
+    let paths: Vec<VaultPath> = reader.all_paths()?.into_iter().collect();
+    Ok(LocateError::Missing { text: text.to_owned(), place, near: nearest(wanted, &paths) })
+}
+
+/// The place that a text names for something new: nothing has to stand there.
+///
+/// # Errors
+/// When it leaves the vault.
+pub fn place(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
+    let mut candidates = candidates(vault, text, standing)?;
+    let wanted = candidates.last().cloned();
+    // What is written as seen from where the person stands is meant so if its directory is there.
+    let root = vault.root()?;
+    let stands = |uri: &Uri| root.join(uri.path.parent().as_str()).is_dir();
+    let first = candidates.drain(..).find(stands);
+    first.or(wanted).ok_or_else(|| outside(vault, text).into())
+}
+
+fn outside(vault: &Vault<'_>, text: &str) -> LocateError {
+    let root = vault.repo.work_dir().unwrap_or(vault.repo.git_dir()).to_owned();
+    LocateError::Outside { text: text.to_owned(), root }
+}
+
+/// What a text may mean, most likely first. Never empty.
+fn candidates(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Vec<Uri>, Fault> {
+    let mut out = Vec::new();
+    if text.starts_with(SCHEME) {
+        out.push(Uri::parse(text)?);
+    } else {
+        let mut error = None;
+        let mut take = |path: Result<VaultPath, Fault>, fragment: Option<&str>| match path {
+            Ok(path) => {
+                let mut uri = Uri::file(path);
+                if let Some(fragment) = fragment {
+                    match Uri::parse(&format!("{SCHEME}x#{fragment}")) {
+                        Ok(parsed) => uri.fragment = parsed.fragment,
+                        Err(_) => return,
+                    }
+                }
+                out.push(uri);
+            }
+            Err(why) => error = error.take().or(Some(why)),
+        };
+        for (path, fragment) in
+            std::iter::once((text, None)).chain(text.split_once('#').map(|(path, rest)| (path, Some(rest))))
+        {
+            if let Some(path) = from_standing(vault, path, standing) {
+                take(path, fragment);
+            }
+            // `./x`, `../x` and `/x` are meant from where the person stands, never from the vault's root.
+            if !path.starts_with(['.', '/'])
+                || path.starts_with("..") && !path.starts_with("../")
+                || path.len() > 1
+                    && path.starts_with('.')
+                    && !path.starts_with("./")
+                    && !path.starts_with("..")
+            {
+                take(VaultPath::parse(path).map_err(Fault::from), fragment);
+            }
+        }
+        if out.is_empty() {
+            return Err(error.unwrap_or_else(|| outside(vault, text).into()));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    out.retain(|uri| seen.insert(uri.clone()));
+    if out.iter().all(|uri| is_git(&uri.path)) {
+        return Err(LocateError::Git(text.to_owned()).into());
+    }
+    Ok(out)
+}
+
+/// The path as seen from where the person stands; `None` when they stand outside the vault and it is relative.
+fn from_standing(vault: &Vault<'_>, text: &str, standing: &Path) -> Option<Result<VaultPath, Fault>> {
+    let root = vault.repo.work_dir()?;
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let absolute = Path::new(text).is_absolute();
+    let start = standing.canonicalize().unwrap_or_else(|_| standing.to_owned());
+    let mut place = if absolute { PathBuf::new() } else { start.strip_prefix(&root).ok()?.to_owned() };
+    if absolute {
+        let relative = Path::new(text)
+            .strip_prefix(&root)
+            .or_else(|_| Path::new(text).strip_prefix(vault.repo.work_dir().unwrap_or(&root)));
+        match relative {
+            Ok(relative) => place.push(relative),
+            Err(_) => return Some(Err(outside(vault, text).into())),
+        }
+    } else {
+        for part in Path::new(text).components() {
+            match part {
+                Component::Normal(name) => place.push(name),
+                Component::ParentDir => {
+                    if !place.pop() {
+                        return Some(Err(outside(vault, text).into()));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let text = place.to_str()?.replace(std::path::MAIN_SEPARATOR, "/");
+    Some(VaultPath::parse(&text).map_err(Fault::from))
+}
+
+/// The names nearest to a wanted one, best first, at most three: another case or form, a missing ending, the same
+/// name elsewhere, a slip of the hand.
+#[must_use]
+pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
+    let key = name_key(wanted.as_str());
+    let name = name_key(wanted.name());
+    let with_ending = format!("{name}.md");
+    let far = name.chars().count().max(3) / 3;
+    let mut scored: Vec<(f64, &VaultPath)> = paths
+        .iter()
+        .filter_map(|path| {
+            let other = name_key(path.name());
+            let score = if name_key(path.as_str()) == key {
+                0.0
+            } else if other == name || other == with_ending {
+                // The same name elsewhere: the nearer its directory, the better.
+                0.1 + 0.1 * (1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str()))
+            } else {
+                let stem = other.strip_suffix(".md").unwrap_or(&other);
+                let bare = name.strip_suffix(".md").unwrap_or(&name);
+                if stem.chars().count().abs_diff(bare.chars().count()) > far {
+                    return None;
+                }
+                let distance = strsim::osa_distance(stem, bare);
+                if distance > far {
+                    return None;
+                }
+                let place = 1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str());
+                1.0 + distance as f64 / bare.chars().count().max(1) as f64 + place
+            };
+            Some((score, path))
+        })
+        .collect();
+    scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, path)| path.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_what_a_person_meant() {
+        let paths: Vec<VaultPath> =
+            ["user/memories/Seats.md", "user/memories/trips.md", "resources/a/trips.md", "日记/今天.md"]
+                .iter()
+                .map(|p| VaultPath::parse(p).unwrap())
+                .collect();
+        let near = |text: &str| nearest(&VaultPath::parse(text).unwrap(), &paths);
+        assert_eq!(near("user/memories/seats.md"), ["user/memories/Seats.md"]);
+        assert_eq!(near("user/memories/seats"), ["user/memories/Seats.md"]);
+        assert_eq!(near("user/memories/seast.md")[0], "user/memories/Seats.md");
+        assert_eq!(near("resources/trips.md")[0], "resources/a/trips.md");
+        assert_eq!(near("日记/今日.md").len(), 0, "half of a short name is no slip");
+        assert!(near("something/else.md").is_empty());
+    }
+}

@@ -1,0 +1,333 @@
+//! Reading the vault as somebody: the files for a person, main for an agent, both through an [`Access`].
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::acting::{self, ActingError};
+use super::vault::Vault;
+use crate::markdown;
+use crate::model::access::{Access, View};
+use crate::model::actor::Sensitivity;
+use crate::model::change::{Entry, mode};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::Finding;
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::store::files;
+use crate::store::walk::{WalkOptions, walk};
+
+/// Why something is not shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// An agent asks for a state that was never approved.
+    #[error("`{0}` is no state of the approved branch, and agents read approved memories only")]
+    Unapproved(String),
+    /// A glob of the reader's is malformed.
+    #[error("the actor's `reads` cannot be used: {0}")]
+    Reads(String),
+}
+
+impl Explain for ReadError {
+    fn kind(&self) -> Kind {
+        Kind::NotAllowed
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            ReadError::Unapproved(_) => {
+                Some("leave `--rev` out, or name a commit of the approved branch".to_owned())
+            }
+            ReadError::Reads(_) => Some("an admin mends it in .runebook/actors.yaml".to_owned()),
+        }
+    }
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+/// What stands below a directory.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The files with their sizes in bytes (absent where it costs something to know).
+    pub files: Vec<(VaultPath, Option<u64>)>,
+    /// The directories.
+    pub directories: Vec<VaultPath>,
+    /// What could not be listed.
+    pub problems: Vec<Finding>,
+}
+
+enum State {
+    Files(PathBuf),
+    Tree(Oid),
+}
+
+/// A state of the vault, as one reader may see it.
+pub struct Reader<'v, 'e> {
+    /// The vault.
+    pub vault: &'v Vault<'e>,
+    /// Who reads, and what.
+    pub access: Access,
+    state: State,
+}
+
+/// Who reads, and what: an agent reads main, a person the files. `asked` is the flag `--as`.
+///
+/// # Errors
+/// When an actor was named that is not known, or an agent asks for what was never approved.
+pub fn access(vault: &Vault<'_>, asked: Option<&str>, rev: Option<&str>) -> Result<Access, Fault> {
+    let named = asked.is_some() || vault.env.var("RUNEBOOK_ACTOR").is_some();
+    let named = named || vault.repo.config("runebook.actor").is_some();
+    let who =
+        vault.main().and_then(|main| vault.governance(main)).and_then(|g| acting::acting(vault, &g, asked));
+    let actor = match who {
+        Ok(actor) => Some(actor),
+        // A person of whom the vault does not know yet can read the files anyhow; so settings that are broken do
+        // not keep a person from mending them.
+        Err(error) if named || matches!(error.as_error().downcast_ref(), Some(ActingError::Revoked(_))) => {
+            return Err(error);
+        }
+        Err(_) => None,
+    };
+    let agent = actor.as_ref().is_some_and(|actor| !actor.is_person());
+    let view = match rev {
+        Some(rev) => {
+            let commit = vault.repo.resolve(rev)?;
+            if agent && !vault.repo.is_ancestor(commit, vault.main()?)? {
+                return Err(ReadError::Unapproved(rev.to_owned()).into());
+            }
+            View::Revision(commit.to_string())
+        }
+        None if agent || vault.repo.work_dir().is_none() => View::Main,
+        None => View::WorkTree,
+    };
+    Ok(Access { actor, view })
+}
+
+impl<'v, 'e> Reader<'v, 'e> {
+    /// Opens the state that an access names.
+    ///
+    /// # Errors
+    /// When it does not exist.
+    pub fn new(vault: &'v Vault<'e>, access: Access) -> Result<Reader<'v, 'e>, Fault> {
+        let state = match &access.view {
+            View::WorkTree => State::Files(vault.root()?.to_owned()),
+            View::Main => State::Tree(vault.repo.tree_of(vault.main()?)?),
+            View::Revision(rev) => State::Tree(vault.repo.tree_of(vault.repo.resolve(rev)?)?),
+            View::Proposal(id) => State::Tree(vault.repo.tree_of(vault.repo.resolve(&id.open_ref())?)?),
+        };
+        Ok(Reader { vault, access, state })
+    }
+
+    /// The reader that the command line asks for: see [`access`].
+    ///
+    /// # Errors
+    /// As [`access`] and [`Reader::new`].
+    pub fn open(
+        vault: &'v Vault<'e>,
+        asked: Option<&str>,
+        rev: Option<&str>,
+    ) -> Result<Reader<'v, 'e>, Fault> {
+        Reader::new(vault, access(vault, asked, rev)?)
+    }
+
+    /// The root of the files, where files are read.
+    #[must_use]
+    pub fn files_root(&self) -> Option<&std::path::Path> {
+        match &self.state {
+            State::Files(root) => Some(root),
+            State::Tree(_) => None,
+        }
+    }
+
+    /// What stands at a path, if the reader may see that it does.
+    ///
+    /// # Errors
+    /// When a link on the way leaves the vault, or an object is damaged.
+    pub fn stands(&self, path: &VaultPath) -> Result<Option<Stands>, Fault> {
+        if is_git(path) {
+            return Ok(None);
+        }
+        let found = match &self.state {
+            State::Files(root) => {
+                let data = files::place_to_read(root, path)?.metadata();
+                data.ok().and_then(|data| match (data.is_dir(), data.is_file()) {
+                    (true, _) => Some(Stands::Directory),
+                    (_, true) => Some(Stands::File),
+                    _ => None,
+                })
+            }
+            State::Tree(tree) => self.vault.repo.entry_at(*tree, path)?.and_then(stands),
+        };
+        Ok(match found {
+            Some(Stands::File) if !self.access.may_read(path) => None,
+            Some(Stands::Directory) if !self.may_enter(path) => None,
+            found => found,
+        })
+    }
+
+    /// Whether anything below a directory may be read; a reader without `reads` sees all directories.
+    fn may_enter(&self, directory: &VaultPath) -> bool {
+        let Some(globs) = self.access.actor.as_ref().and_then(|actor| actor.reads.as_ref()) else {
+            return true;
+        };
+        directory.is_root()
+            || globs.iter().any(|glob| {
+                // The fixed beginning of the glob and the directory must lie on one line.
+                let fixed: Vec<&str> =
+                    glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+                let ours: Vec<&str> = directory.as_str().split('/').collect();
+                let shorter = fixed.len().min(ours.len());
+                fixed[..shorter] == ours[..shorter]
+            })
+    }
+
+    /// The bytes of a file. `None`: there is none, or the reader may not see it (the two look the same).
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Fault> {
+        if is_git(path) || !self.access.may_read(path) {
+            return Ok(None);
+        }
+        let bytes = match &self.state {
+            State::Files(root) => match files::read(root, path) {
+                Ok(bytes) => Some(bytes),
+                Err(error) if error.kind() == Kind::Nothing => None,
+                Err(error) => return Err(error.into()),
+            },
+            State::Tree(tree) => self.vault.repo.file_at(*tree, path)?,
+        };
+        Ok(bytes.filter(|bytes| self.may_see(path, bytes)))
+    }
+
+    /// Whether the reader is cleared for what the file's front matter says of its sensitivity.
+    #[must_use]
+    pub fn may_see(&self, path: &VaultPath, bytes: &[u8]) -> bool {
+        if self.access.may_see(Sensitivity::Restricted) || !path.is_markdown() {
+            return true;
+        }
+        let memory = markdown::read(path, bytes, &self.vault.config.fields);
+        let said = memory.front.sensitivity.or_else(|| by_eye(&memory.text));
+        self.access.may_see(said.unwrap_or_default())
+    }
+
+    /// Whether the reader is cleared for everything that it may read.
+    #[must_use]
+    pub fn sees_all(&self) -> bool {
+        self.access.may_see(Sensitivity::Restricted)
+    }
+
+    /// What stands below a directory, so many levels down; names that begin with a dot only when `hidden`.
+    ///
+    /// # Errors
+    /// When an object is damaged.
+    pub fn list(&self, below: &VaultPath, depth: Option<usize>, hidden: bool) -> Result<Listing, Fault> {
+        let mut out = match &self.state {
+            State::Files(root) => {
+                let options = WalkOptions {
+                    ignore: self.vault.config.ignore.clone(),
+                    hidden,
+                    below: below.clone(),
+                    depth,
+                    cancel: self.vault.env.cancel.clone(),
+                    ..WalkOptions::default()
+                };
+                let found = walk(root, &options);
+                self.vault.env.go_on()?;
+                Listing {
+                    files: found.files.into_iter().map(|file| (file.path, Some(file.size))).collect(),
+                    directories: found.directories,
+                    problems: found.problems,
+                }
+            }
+            State::Tree(tree) => {
+                let mut out = Listing::default();
+                if let Some(entry) = self.vault.repo.entry_at(*tree, below)?.filter(|e| e.mode == mode::TREE)
+                {
+                    self.list_tree(entry.oid, below, depth.unwrap_or(usize::MAX), hidden, &mut out)?;
+                }
+                out.files.sort();
+                out.directories.sort();
+                out
+            }
+        };
+        out.files.retain(|(path, _)| self.access.may_read(path));
+        out.directories.retain(|path| self.may_enter(path));
+        Ok(out)
+    }
+
+    fn list_tree(
+        &self,
+        tree: Oid,
+        at: &VaultPath,
+        depth: usize,
+        hidden: bool,
+        out: &mut Listing,
+    ) -> Result<(), Fault> {
+        self.vault.env.go_on()?;
+        for (name, entry) in self.vault.repo.tree(tree)? {
+            let full = if at.is_root() { name } else { [at.as_str().as_bytes(), b"/", &name].concat() };
+            let Some(path) = VaultPath::from_disk(&full) else { continue };
+            if path.as_str() == ".runebook" || (!hidden && path.name().starts_with('.')) {
+                continue;
+            }
+            match stands(entry) {
+                Some(Stands::File) => out.files.push((path, None)),
+                Some(Stands::Directory) => {
+                    out.directories.push(path.clone());
+                    if depth > 1 && path.as_str().matches('/').count() < 200 {
+                        self.list_tree(entry.oid, &path, depth - 1, hidden, out)?;
+                    }
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Every path that the reader can name, files and directories.
+    ///
+    /// # Errors
+    /// As [`Reader::list`].
+    pub fn all_paths(&self) -> Result<BTreeSet<VaultPath>, Fault> {
+        let found = self.list(&VaultPath::root(), None, false)?;
+        Ok(found.files.into_iter().map(|(path, _)| path).chain(found.directories).collect())
+    }
+}
+
+fn stands(entry: Entry) -> Option<Stands> {
+    match entry.mode {
+        mode::TREE => Some(Stands::Directory),
+        mode::FILE | mode::EXECUTABLE => Some(Stands::File),
+        _ => None,
+    }
+}
+
+/// Git's own directory is no part of the vault, however it is written.
+#[must_use]
+pub fn is_git(path: &VaultPath) -> bool {
+    path.as_str().split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(".git"))
+}
+
+/// What a head that cannot be parsed says of its sensitivity: in doubt the stricter word counts.
+fn by_eye(text: &str) -> Option<Sensitivity> {
+    let head = text.strip_prefix("---")?;
+    head.lines().take(200).skip(1).take_while(|line| line.trim_end() != "---").find_map(|line| {
+        let (key, value) = line.split_once([':', '：'])?;
+        if key.trim().trim_matches(['"', '\'']) != "sensitivity" {
+            return None;
+        }
+        Some(match value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']) {
+            "normal" => Sensitivity::Normal,
+            "personal" => Sensitivity::Personal,
+            "confidential" => Sensitivity::Confidential,
+            _ => Sensitivity::Restricted,
+        })
+    })
+}

@@ -1,0 +1,198 @@
+//! Searching the files as they are: `grep` and `glob`. They need no index.
+
+use rayon::prelude::*;
+use regex::bytes::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::reader::{Reader, Stands};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::path::VaultPath;
+use crate::model::policy::compile_glob;
+use crate::store::files;
+
+/// Why a search cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The pattern is malformed.
+    #[error("the pattern `{pattern}` is malformed: {why}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Explain for SearchError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("add `-F` to take the pattern as plain text".to_owned())
+    }
+}
+
+/// What is asked of `grep`.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The regular expression, or plain text.
+    pub pattern: String,
+    /// Whether it is plain text.
+    pub plain: bool,
+    /// Whether case does not count.
+    pub any_case: bool,
+    /// How many lines around each hit are given.
+    pub context: usize,
+    /// Whether names that begin with a dot are searched.
+    pub hidden: bool,
+}
+
+/// One line. `runebook grep --json` prints one a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Line {
+    /// The file, relative to the vault.
+    pub path: VaultPath,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// Its text without its end; bytes that are not UTF-8 are replaced.
+    pub text: String,
+    /// Whether the pattern is in it; otherwise it stands around a hit.
+    pub hit: bool,
+    /// Where the pattern matches, in bytes of `text`; empty where the line is not UTF-8.
+    pub matches: Vec<(usize, usize)>,
+}
+
+/// Searches the files at or below a place. The answer is in the order of paths and lines; each file's lines stand
+/// together.
+///
+/// # Errors
+/// When the pattern is malformed or the files cannot be listed; a file that cannot be read is left out.
+pub fn grep(
+    reader: &Reader<'_, '_>,
+    request: &Request,
+    at: &VaultPath,
+    kind: Stands,
+) -> Result<Vec<Vec<Line>>, Fault> {
+    let source = if request.plain { regex::escape(&request.pattern) } else { request.pattern.clone() };
+    let pattern = RegexBuilder::new(&source)
+        .case_insensitive(request.any_case)
+        .multi_line(true)
+        .size_limit(10 << 20)
+        .build()
+        .map_err(|error| SearchError::Pattern { pattern: request.pattern.clone(), why: last_line(&error) })?;
+    let paths: Vec<VaultPath> = match kind {
+        Stands::File => vec![at.clone()],
+        Stands::Directory => reader.list(at, None, request.hidden)?.files.into_iter().map(|f| f.0).collect(),
+    };
+    let cancel = &reader.vault.env.cancel;
+    let mut found: Vec<Vec<Line>> = match reader.files_root() {
+        // Files are searched in parallel; git's objects are read one after another.
+        Some(root) => paths
+            .par_iter()
+            .filter(|_| !cancel.is_cancelled())
+            .map(|path| match files::read(root, path) {
+                Ok(bytes) => lines(path, &bytes, &pattern, request.context),
+                Err(_) => Vec::new(),
+            })
+            .collect(),
+        None => {
+            let mut out = Vec::new();
+            for path in &paths {
+                reader.vault.env.go_on()?;
+                let bytes = reader.read(path)?.unwrap_or_default();
+                out.push(lines(path, &bytes, &pattern, request.context));
+            }
+            out
+        }
+    };
+    reader.vault.env.go_on()?;
+    found.retain(|lines| !lines.is_empty());
+    if reader.files_root().is_some() && !reader.sees_all() {
+        let mut visible = Vec::new();
+        for lines in found {
+            if reader.read(&lines[0].path)?.is_some() {
+                visible.push(lines);
+            }
+        }
+        found = visible;
+    }
+    Ok(found)
+}
+
+fn last_line(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+fn lines(path: &VaultPath, bytes: &[u8], pattern: &Regex, context: usize) -> Vec<Line> {
+    // A NUL near the beginning means that it is no text; git and ripgrep tell by the same sign.
+    if bytes[..bytes.len().min(8000)].contains(&0) || !pattern.is_match(bytes) {
+        return Vec::new();
+    }
+    let all: Vec<&[u8]> = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .collect();
+    let hits: Vec<usize> = (0..all.len()).filter(|at| pattern.is_match(all[*at])).collect();
+    let mut out: Vec<Line> = Vec::new();
+    let mut next = 0;
+    for hit in &hits {
+        let from = hit.saturating_sub(context).max(next);
+        for at in from..=(hit + context).min(all.len().saturating_sub(1)) {
+            let is_hit = hits.binary_search(&at).is_ok();
+            let spans = |text: &str| match std::str::from_utf8(all[at]) {
+                Ok(same) if same == text && is_hit => {
+                    pattern.find_iter(all[at]).map(|m| (m.start(), m.end())).take(1000).collect()
+                }
+                _ => Vec::new(),
+            };
+            let text = String::from_utf8_lossy(all[at]).into_owned();
+            let matches = spans(&text);
+            out.push(Line { path: path.clone(), line: at as u32 + 1, text, hit: is_hit, matches });
+            next = at + 1;
+        }
+    }
+    out
+}
+
+/// The files whose paths match a pattern (`*` within a name, `**` across directories). A pattern without `/` is
+/// looked for in every directory.
+///
+/// # Errors
+/// When the pattern is malformed or the files cannot be listed.
+pub fn glob(reader: &Reader<'_, '_>, pattern: &str, hidden: bool) -> Result<Vec<VaultPath>, Fault> {
+    let bare = pattern.strip_prefix(crate::model::uri::SCHEME).unwrap_or(pattern);
+    let whole = if bare.contains('/') { bare.to_owned() } else { format!("**/{bare}") };
+    let matcher =
+        compile_glob(&whole).map_err(|why| SearchError::Pattern { pattern: pattern.to_owned(), why })?;
+    let found = reader.list(&VaultPath::root(), None, hidden)?;
+    Ok(found.files.into_iter().map(|(path, _)| path).filter(|path| matcher.is_match(path.as_str())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(bytes: &[u8], pattern: &str, context: usize) -> Vec<(u32, bool)> {
+        let pattern = RegexBuilder::new(pattern).multi_line(true).build().unwrap();
+        let path = VaultPath::parse("a.md").unwrap();
+        lines(&path, bytes, &pattern, context).iter().map(|l| (l.line, l.hit)).collect()
+    }
+
+    #[test]
+    fn lines_and_their_surroundings() {
+        assert_eq!(
+            search("一\r\n靠窗座位\r\n三\n".as_bytes(), "座位$", 1),
+            [(1, false), (2, true), (3, false)]
+        );
+        assert_eq!(
+            search(b"x\nx\ny\ny\nx\n", "x", 1),
+            [(1, true), (2, true), (3, false), (4, false), (5, true)]
+        );
+        assert_eq!(search(b"\xff bad x\n", "x", 0), [(1, true)]);
+        assert!(search(b"x\0x\n", "x", 0).is_empty(), "binary");
+        assert_eq!(search(b"x", "x", 9), [(1, true)]);
+    }
+}
