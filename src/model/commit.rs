@@ -108,7 +108,8 @@ impl Commit {
         }
         let mut ident = |prefix: &str, missing| {
             let line = lines.next().and_then(|l| l.strip_prefix(prefix)).ok_or(CommitError(missing))?;
-            Ident::parse(line).ok_or(CommitError("an author or committer line is malformed"))
+            let ident = Ident::parse(line).filter(|ident| ident.to_string() == line);
+            ident.ok_or(CommitError("an author or committer line is malformed"))
         };
         let author = ident("author ", "it has no author")?;
         let committer = ident("committer ", "it has no committer")?;
@@ -182,6 +183,8 @@ mod tests {
             ("body", "bo\0dy"),
             ("tree 4b", "tree 4B"),
             ("+0800", "0800"),
+            ("0 -0330", "0 -0000"),
+            ("0 -0330", "+0 -0330"),
         ] {
             assert!(Commit::parse(RAW.replace(from, to).as_bytes()).is_err(), "{to}");
         }

@@ -2,6 +2,8 @@
 
 mod architecture;
 mod browse;
+mod attack;
+mod audit;
 mod decide;
 mod events;
 mod example;
