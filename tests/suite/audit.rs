@@ -22,7 +22,7 @@ fn verify(forge: &Forge, merge: Oid) -> Result<String, String> {
 #[test]
 fn plain_git_agrees() {
     let forge = Forge::new();
-    let id = forge.proposal("ada", &[("notes/b.md", Some("b\n")), ("日记/\"q\".md", Some("q\n"))]);
+    let id = forge.proposal("ada", &[("notes/b.md", Some("b\n")), ("日记/周 'q'.md", Some("q\n"))]);
     forge.approve(&id, "gil");
     let digest = forge.branch(&id).digest;
     let merge = forge.force_merge(&id, "mei");
