@@ -202,6 +202,20 @@ impl Output {
         !self.quiet && io::stderr().is_terminal()
     }
 
+    /// Whether text for people has colours.
+    pub(crate) fn colored(&self) -> bool {
+        self.color
+    }
+
+    /// Lets out what was written so far, before something else writes to stdout.
+    pub(crate) fn flush(&mut self) {
+        if self.error.is_none()
+            && let Err(error) = self.to.flush()
+        {
+            self.error = Some(error);
+        }
+    }
+
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         match self.error.take() {
             Some(error) => Err(error),

@@ -7,6 +7,7 @@ pub mod branch;
 pub mod browse;
 pub mod check;
 pub mod decide;
+pub mod demo;
 pub mod difference;
 pub mod events;
 pub mod example;
