@@ -1,0 +1,382 @@
+//! Content commits: a new tree on the branch's tip, by objects alone.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ProposeError, may_change, may_propose, putting, whole_file};
+use crate::flow::acting;
+use crate::flow::branch::Branch;
+use crate::flow::events::advance;
+use crate::flow::proposals::open_tip;
+use crate::flow::review::retried;
+use crate::flow::vault::Vault;
+use crate::model::access::{Access, View};
+use crate::model::actor::Actor;
+use crate::model::change::{Change, ChangeSet, Entry, mode};
+use crate::model::commit::Commit;
+use crate::model::event::Event;
+use crate::model::fault::Fault;
+use crate::model::id::{Digest, Oid, ProposalId};
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
+
+/// What was written to a proposal.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Written {
+    /// The proposal.
+    pub id: ProposalId,
+    /// The new commit, the tip of its branch.
+    pub commit: Oid,
+    /// The files that it changes, as URIs.
+    pub files: Vec<String>,
+    /// The digest of the proposal now.
+    pub digest: Digest,
+}
+
+/// Puts a change on a proposal as one content commit. `of` gives the change and the commit's subject from the branch
+/// as it stands; it is asked again when somebody else's commit came in between.
+///
+/// # Errors
+/// When the policy reserves a path, the proposal is somebody else's, or nothing would change.
+pub fn change(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    of: impl Fn(&Branch) -> Result<(ChangeSet, String), Fault>,
+) -> Result<Written, Fault> {
+    retried(|| {
+        let main = vault.main()?;
+        let tip = open_tip(vault, id)?;
+        let branch = Branch::read(&vault.repo, id, tip, main)?;
+        let governance = vault.governance(main)?;
+        may_change(&governance, actor, &branch)?;
+        let (changes, subject) = of(&branch)?;
+        may_propose(&governance, actor, &changes)?;
+        let tree = vault.repo.write_tree(Some(branch.tree), &changes)?;
+        if tree == branch.tree {
+            let names: Vec<&str> = changes.changes.keys().map(VaultPath::as_str).collect();
+            return Err(ProposeError::Nothing(format!("{} stands so already", names.join(", "))).into());
+        }
+        let commit = commit(vault, actor, tree, tip, &subject)?;
+        let message = format!("runebook: {subject}");
+        advance(&vault.repo, id, tip, commit, &message)?;
+        let digest = Branch::read(&vault.repo, id, commit, main)?.digest;
+        let files = changes.changes.keys().map(|path| Uri::file(path.clone()).to_string()).collect();
+        Ok(Written { id: id.clone(), commit, files, digest })
+    })
+}
+
+/// Stores a content commit. Its message never looks like an event's.
+pub(super) fn commit(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    tree: Oid,
+    parent: Oid,
+    subject: &str,
+) -> Result<Oid, Fault> {
+    let subject: String = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut message = format!("{}\n", subject.trim());
+    if Event::claims(&message) {
+        message.insert_str(0, "| ");
+    }
+    let ident = acting::ident(vault, actor);
+    let commit = Commit {
+        tree,
+        parents: vec![parent],
+        author: ident.clone(),
+        committer: ident,
+        signature: None,
+        message,
+    };
+    Ok(vault.repo.write_commit(&commit)?)
+}
+
+/// The entry at a path, which must be one that the actor may read.
+fn entry(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    branch: &Branch,
+    path: &VaultPath,
+) -> Result<Option<Entry>, Fault> {
+    let access = Access { actor: Some(actor.clone()), view: View::Proposal(branch.id.clone()) };
+    if !access.may_read(path) {
+        return Ok(None);
+    }
+    Ok(vault.repo.entry_at(branch.tree, path)?)
+}
+
+fn file(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Result<(VaultPath, Entry), Fault> {
+    let path = whole_file(uri)?;
+    match entry(vault, actor, branch, &path)? {
+        Some(entry) if entry.mode == mode::TREE => Err(ProposeError::Directory(uri.to_string()).into()),
+        Some(entry) => Ok((path, entry)),
+        None => Err(ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone() }.into()),
+    }
+}
+
+/// Gives a file new bytes, whether it is there or not.
+///
+/// # Errors
+/// As [`change`].
+pub fn write(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    uri: &Uri,
+    bytes: &[u8],
+    message: Option<&str>,
+) -> Result<Written, Fault> {
+    let path = whole_file(uri)?;
+    if uri.directory {
+        return Err(ProposeError::Directory(uri.to_string()).into());
+    }
+    change(vault, actor, id, |branch| {
+        let before = vault.repo.entry_at(branch.tree, &path)?;
+        if before.is_some_and(|entry| entry.mode == mode::TREE) {
+            return Err(ProposeError::Directory(uri.to_string()).into());
+        }
+        let verb = if before.is_some() { "Change" } else { "Add" };
+        let subject = message.map_or_else(|| format!("{verb} {path}"), str::to_owned);
+        Ok((putting(path.clone(), Change::Write(bytes.to_vec())), subject))
+    })
+}
+
+/// How a file's text is changed.
+#[derive(Debug, Clone)]
+pub enum Edit {
+    /// This text, which stands there once, gives way to that one.
+    Replace {
+        /// What stands there.
+        old: String,
+        /// What shall stand there.
+        new: String,
+        /// Wherever it stands, not only once.
+        all: bool,
+    },
+    /// This text is added to the end, on a line of its own.
+    Append(String),
+}
+
+/// Changes a file by replacing or adding text; every other byte stays.
+///
+/// # Errors
+/// When the text to replace is not there exactly once, and as [`change`].
+pub fn edit(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    uri: &Uri,
+    edit: &Edit,
+    message: Option<&str>,
+) -> Result<Written, Fault> {
+    change(vault, actor, id, |branch| {
+        let (path, entry) = file(vault, actor, branch, uri)?;
+        let bytes = edited(&vault.repo.blob(entry.oid)?, edit, &uri.to_string())?;
+        let entry = Entry { mode: entry.mode, oid: vault.repo.write_blob(&bytes)? };
+        let subject = message.map_or_else(|| format!("Edit {path}"), str::to_owned);
+        Ok((putting(path, Change::Put(entry)), subject))
+    })
+}
+
+fn edited(bytes: &[u8], edit: &Edit, uri: &str) -> Result<Vec<u8>, ProposeError> {
+    let crlf = bytes.windows(2).any(|pair| pair == b"\r\n");
+    // What is typed has plain line ends; a file that has others keeps them.
+    let fitted =
+        |text: &str| if crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() };
+    match edit {
+        Edit::Append(text) => {
+            let mut out = bytes.to_vec();
+            let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
+            if !out.is_empty() && !out.ends_with(b"\n") {
+                out.extend_from_slice(end);
+            }
+            out.extend_from_slice(fitted(text).as_bytes());
+            if !out.ends_with(b"\n") {
+                out.extend_from_slice(end);
+            }
+            Ok(out)
+        }
+        Edit::Replace { old, .. } if old.is_empty() => Err(ProposeError::EmptyOld),
+        Edit::Replace { old, new, all } => {
+            let places = find(bytes, old.as_bytes());
+            let (old, new, places) = if places.is_empty() && crlf {
+                let old = fitted(old);
+                let places = find(bytes, old.as_bytes());
+                (old, fitted(new), places)
+            } else {
+                (old.clone(), new.clone(), places)
+            };
+            match places.len() {
+                0 => Err(ProposeError::NoMatch { uri: uri.to_owned(), nearest: nearest(bytes, &old) }),
+                1 => Ok(replaced(bytes, &places, old.len(), new.as_bytes())),
+                _ if *all => Ok(replaced(bytes, &places, old.len(), new.as_bytes())),
+                _ => {
+                    let line = |at: &usize| 1 + bytes[..*at].iter().filter(|b| **b == b'\n').count() as u32;
+                    Err(ProposeError::ManyMatches {
+                        uri: uri.to_owned(),
+                        lines: places.iter().map(line).collect(),
+                    })
+                }
+            }
+        }
+    }
+}
+
+/// Where a text stands, without overlaps.
+fn find(bytes: &[u8], text: &[u8]) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(found) = next(&bytes[at..], text) {
+        out.push(at + found);
+        at += found + text.len();
+    }
+    out
+}
+
+fn next(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    let first = *text.first()?;
+    let mut at = 0;
+    while at + text.len() <= bytes.len() {
+        at += bytes[at..].iter().position(|b| *b == first)?;
+        if bytes[at..].starts_with(text) {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+fn replaced(bytes: &[u8], places: &[usize], length: usize, new: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + places.len() * new.len());
+    let mut from = 0;
+    for at in places {
+        out.extend_from_slice(&bytes[from..*at]);
+        out.extend_from_slice(new);
+        from = at + length;
+    }
+    out.extend_from_slice(&bytes[from..]);
+    out
+}
+
+/// The line of the file that is nearest to the first line of what was sought, with its number.
+fn nearest(bytes: &[u8], old: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 20)]);
+    let wanted: String =
+        old.lines().map(str::trim).find(|line| !line.is_empty())?.chars().take(200).collect();
+    let score =
+        |line: &str| strsim::normalized_levenshtein(&line.chars().take(200).collect::<String>(), &wanted);
+    let lines = text.lines().take(5000).enumerate().map(|(at, line)| (score(line.trim()), at + 1, line));
+    let (score, number, line) = lines.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (score > 0.6).then(|| format!("line {number}: {}", line.trim().chars().take(80).collect::<String>()))
+}
+
+/// Moves a file or a directory within a proposal.
+///
+/// # Errors
+/// When there is nothing, or something at the new place already; and as [`change`].
+pub fn mv(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    from: &Uri,
+    to: &Uri,
+    message: Option<&str>,
+) -> Result<Written, Fault> {
+    let source = whole_file(from)?;
+    change(vault, actor, id, |branch| {
+        let missing = || ProposeError::Missing { uri: from.to_string(), id: branch.id.clone() };
+        let entry = entry(vault, actor, branch, &source)?.ok_or_else(missing)?;
+        // Into a directory that is there, under the old name.
+        let into = vault.repo.entry_at(branch.tree, &to.path)?.is_some_and(|e| e.mode == mode::TREE);
+        let target = if into || to.directory { to.path.join(source.name())? } else { whole_file(to)? };
+        if vault.repo.entry_at(branch.tree, &target)?.is_some() {
+            return Err(ProposeError::Exists { uri: Uri::file(target).to_string() }.into());
+        }
+        if target.is_within(&source) {
+            return Err(ProposeError::Exists { uri: from.to_string() }.into());
+        }
+        let mut changes = ChangeSet::default();
+        for (tail, entry) in below(vault, entry)? {
+            let at = |base: &VaultPath| if tail.is_empty() { Ok(base.clone()) } else { base.join(&tail) };
+            changes.delete(at(&source)?);
+            changes.changes.insert(at(&target)?, Change::Put(entry));
+        }
+        let subject = message.map_or_else(|| format!("Move {source} to {target}"), str::to_owned);
+        Ok((changes, subject))
+    })
+}
+
+/// The files at or below an entry, by their path from there.
+fn below(vault: &Vault<'_>, entry: Entry) -> Result<Vec<(String, Entry)>, Fault> {
+    if entry.mode != mode::TREE {
+        return Ok(vec![(String::new(), entry)]);
+    }
+    let files = vault.repo.files(entry.oid)?;
+    Ok(files.into_iter().map(|(path, entry)| (String::from_utf8_lossy(&path).into_owned(), entry)).collect())
+}
+
+/// Removes files or, with `recursive`, directories within a proposal.
+///
+/// # Errors
+/// When there is nothing, or a directory without `recursive`; and as [`change`].
+pub fn rm(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    uris: &[Uri],
+    recursive: bool,
+    message: Option<&str>,
+) -> Result<Written, Fault> {
+    change(vault, actor, id, |branch| {
+        let mut changes = ChangeSet::default();
+        for uri in uris {
+            let path = whole_file(uri)?;
+            let missing = || ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone() };
+            let entry = entry(vault, actor, branch, &path)?.ok_or_else(missing)?;
+            if entry.mode == mode::TREE && !recursive {
+                return Err(ProposeError::Directory(uri.to_string()).into());
+            }
+            for (tail, _) in below(vault, entry)? {
+                changes.delete(if tail.is_empty() { path.clone() } else { path.join(&tail)? });
+            }
+        }
+        let names: Vec<&str> = uris.iter().map(|uri| uri.path.as_str()).collect();
+        let subject = message.map_or_else(|| format!("Remove {}", names.join(", ")), str::to_owned);
+        Ok((changes, subject))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, ProposeError> {
+        edited(bytes, &Edit::Replace { old: old.to_owned(), new: new.to_owned(), all }, "viking://a.md")
+    }
+
+    #[test]
+    fn replaces_exactly_what_is_meant() {
+        assert_eq!(
+            replace(b"\xEF\xBB\xBFa\r\nb\r\n\xFF", "a\nb", "x\ny", false).unwrap(),
+            b"\xEF\xBB\xBFx\r\ny\r\n\xFF"
+        );
+        assert_eq!(replace(b"one two one", "one", "1", true).unwrap(), b"1 two 1");
+        assert_eq!(replace("靠窗座位".as_bytes(), "窗", "门", false).unwrap(), "靠门座位".as_bytes());
+        let error = replace(b"one\ntwo one\n", "one", "1", false).unwrap_err();
+        assert!(error.to_string().contains("in the lines 1, 2"), "{error}");
+        let error =
+            replace(b"The user asks for a window seat.\n", "The user asks for a windowseat.", "x", false);
+        assert!(error.unwrap_err().to_string().contains("line 1: The user"));
+        assert!(matches!(replace(b"a", "", "b", true), Err(ProposeError::EmptyOld)));
+        // A text that overlaps itself is counted without overlaps.
+        assert_eq!(replace(b"aaaa", "aa", "b", true).unwrap(), b"bb");
+    }
+
+    #[test]
+    fn appends_on_a_line_of_its_own() {
+        let append = |bytes: &[u8], text: &str| edited(bytes, &Edit::Append(text.to_owned()), "").unwrap();
+        assert_eq!(append(b"a", "b"), b"a\nb\n");
+        assert_eq!(append(b"a\r\n", "b\nc"), b"a\r\nb\r\nc\r\n");
+        assert_eq!(append(b"", "b"), b"b\n");
+    }
+}

@@ -1,0 +1,74 @@
+//! A person's uncommitted edits as a proposal. The work tree stays as it is.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::content::{Written, change};
+use super::{ProposeError, may_propose, new};
+use crate::flow::vault::Vault;
+use crate::model::actor::Actor;
+use crate::model::change::{Change, ChangeSet};
+use crate::model::fault::Fault;
+use crate::model::id::ProposalId;
+use crate::model::path::VaultPath;
+use crate::store::git::{Edited, Head};
+
+/// What was taken.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Taken {
+    /// What was written, and to which proposal.
+    #[serde(flatten)]
+    pub written: Written,
+    /// Edited files that were left out, since they are no Markdown; naming them takes them.
+    pub left_out: Vec<VaultPath>,
+}
+
+/// Takes the uncommitted edits of this work tree, all Markdown or what stands below `paths`, as a new proposal or into
+/// the one that is named.
+///
+/// # Errors
+/// When nothing is edited, the work tree is not on main, or the policy reserves a path.
+pub fn from_worktree(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    into: Option<&ProposalId>,
+    paths: &[VaultPath],
+    title: Option<&str>,
+) -> Result<Taken, Fault> {
+    vault.root()?;
+    match vault.repo.head()? {
+        Head::Branch(name, _) if name == vault.config.main_branch => {}
+        Head::Branch(name, _) => return Err(ProposeError::NotOnMain(format!("`{name}`")).into()),
+        Head::Detached(oid) => {
+            return Err(ProposeError::NotOnMain(format!("the commit {}", oid.short())).into());
+        }
+    }
+    let edited = vault.repo.edited(paths)?;
+    // Without names only memories are meant: an editor's own files change by themselves.
+    let meant = |one: &Edited| !paths.is_empty() || (one.path.is_markdown() && !one.path.is_hidden());
+    let (taken, left): (Vec<Edited>, Vec<Edited>) = edited.into_iter().partition(meant);
+    let left_out: Vec<VaultPath> = left.into_iter().map(|one| one.path).collect();
+    if taken.is_empty() {
+        let also = if left_out.is_empty() {
+            String::new()
+        } else {
+            format!(" ({} other files are)", left_out.len())
+        };
+        return Err(ProposeError::Nothing(format!("no memory of this work tree is edited{also}")).into());
+    }
+    let mut changes = ChangeSet::default();
+    for one in &taken {
+        changes.changes.insert(one.path.clone(), one.new.map_or(Change::Delete, Change::Put));
+    }
+    may_propose(&vault.governance(vault.main()?)?, actor, &changes)?;
+    let subject = match taken.as_slice() {
+        [one] => format!("Take the edits of {}", one.path),
+        many => format!("Take the edits of {} files", many.len()),
+    };
+    let id = match into {
+        Some(id) => id.clone(),
+        None => new(vault, actor, title.unwrap_or(&subject))?.id,
+    };
+    let written = change(vault, actor, &id, |_| Ok((changes.clone(), subject.clone())))?;
+    Ok(Taken { written, left_out })
+}

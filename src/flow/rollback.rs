@@ -1,0 +1,132 @@
+//! Taking back a merged proposal: the inverse change as a new proposal that names the old one.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::branch::Branch;
+use super::decide::Decision;
+use super::events::{self, Draft};
+use super::history::merge_of;
+use super::merge::{self, Merged};
+use super::proposals::{assess, closed_state};
+use super::propose::{begin, combine, may_propose_at_all};
+use super::vault::Vault;
+use crate::model::actor::Actor;
+use crate::model::change::digest;
+use crate::model::event::Open;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::Finding;
+use crate::model::id::{Oid, ProposalId};
+use crate::model::proposal::State;
+
+/// Why a proposal is not taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum RollbackError {
+    /// It is not on main.
+    #[error("proposal {id} is not on main, so there is nothing to take back")]
+    NotMerged {
+        /// The proposal.
+        id: ProposalId,
+        /// Whether it is over.
+        closed: bool,
+    },
+    /// It was taken back before.
+    #[error("main has nothing left of proposal {0}")]
+    Already(ProposalId),
+}
+
+impl Explain for RollbackError {
+    fn kind(&self) -> Kind {
+        match self {
+            RollbackError::NotMerged { .. } => Kind::Usage,
+            RollbackError::Already(_) => Kind::Nothing,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            RollbackError::NotMerged { id, closed: false } => {
+                format!("`runebook propose withdraw {id}` ends a proposal that is not merged")
+            }
+            RollbackError::NotMerged { .. } | RollbackError::Already(_) => {
+                "`runebook log` shows what was merged".to_owned()
+            }
+        })
+    }
+}
+
+/// The inverse of a proposal, as another one.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RolledBack {
+    /// The new proposal.
+    pub id: ProposalId,
+    /// The proposal that it takes back.
+    pub of: ProposalId,
+    /// The merge that it takes back.
+    pub merge: Oid,
+    /// Whether it is the exact inverse, which a person may merge at once.
+    pub exact: bool,
+    /// The files that it changes.
+    pub files: Vec<String>,
+    /// Where it stands.
+    pub decision: Decision,
+    /// What the checks report.
+    pub findings: Vec<Finding>,
+    /// The merge, when it was merged at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merged>,
+}
+
+/// Proposes and submits the inverse of a merged proposal. Later edits of other lines are kept.
+///
+/// # Errors
+/// When it is not merged; [`super::propose::ProposeError::Clash`] where the same lines were edited since.
+pub fn rollback(vault: &Vault<'_>, actor: &Actor, of: &ProposalId) -> Result<RolledBack, Fault> {
+    may_propose_at_all(actor)?;
+    let repo = &vault.repo;
+    let (tip, closed) = Branch::find(repo, of)?;
+    let not_merged = || RollbackError::NotMerged { id: of.clone(), closed };
+    if !closed || closed_state(repo, tip)? != State::Merged {
+        return Err(not_merged().into());
+    }
+    let main = vault.main()?;
+    let merge = merge_of(vault, main, tip)?.ok_or_else(not_merged)?;
+    let before = repo.parents(merge)?.first().copied().ok_or_else(not_merged)?;
+    let records: Vec<_> = repo.diff(Some(repo.tree_of(merge)?), Some(repo.tree_of(before)?))?;
+    let records: Vec<_> = records.into_iter().filter(|record| !record.is_layer()).collect();
+    let combined = combine(repo, repo.tree_of(main)?, &records)?;
+    if combined.clashes.is_empty() && combined.changes.is_empty() {
+        return Err(RollbackError::Already(of.clone()).into());
+    }
+    let branch = Branch::read(repo, of, tip, main)?;
+    let title = branch.open().map(|(_, _, open)| open.title.clone()).unwrap_or_default();
+    let open =
+        Open { base: main, from: None, rollback_of: Some(merge), title: format!("Roll back {of}: {title}") };
+    let new = begin(vault, actor, open, combined, &format!("Take back {of}"))?;
+    let tip = super::proposals::open_tip(vault, &new.id)?;
+    let branch = Branch::read(repo, &new.id, tip, main)?;
+    let exact = branch.digest == digest(&records);
+    let tip = events::append(vault, &branch, actor, Draft::submit())?;
+    let assessed = assess(vault, main, &new.id, tip)?;
+    Ok(RolledBack {
+        id: new.id,
+        of: of.clone(),
+        merge,
+        exact,
+        files: new.files,
+        decision: assessed.decision,
+        findings: assessed.findings,
+        merged: None,
+    })
+}
+
+/// Merges a rollback that was just proposed.
+///
+/// # Errors
+/// As [`merge::merge`].
+pub fn merge_at_once(vault: &Vault<'_>, actor: &Actor, mut rolled: RolledBack) -> Result<RolledBack, Fault> {
+    let request = merge::Request { id: rolled.id.clone(), shown: Some(rolled.decision.digest) };
+    rolled.merged = Some(merge::merge(vault, actor, &request)?);
+    rolled.decision.state = State::Merged;
+    Ok(rolled)
+}
