@@ -105,7 +105,8 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let more = others.len().saturating_sub(named.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let message = format!("{shown} could be {first} (taken), {}{more}", named.join(", "));
-            let path = first.as_str().strip_suffix(".md").unwrap_or(first.as_str());
+            let near = nearest_place(&files, &memory.path).unwrap_or(first);
+            let path = near.as_str().strip_suffix(".md").unwrap_or(near.as_str());
             let text = link.text.as_deref().unwrap_or(&link.target);
             sink.add(
                 "ambiguous",
@@ -113,7 +114,6 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
                 message,
                 Some(format!("write [[{path}{}|{text}]]", fragment_of(link))),
             );
-            fragment(link, first, &shown, memory, subject, sink);
         }
         Resolution::Broken if leaves(link, &memory.path) => {
             let message = format!("{shown} leads out of the vault");
@@ -123,6 +123,9 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
                 message,
                 Some("an address begins at the vault's root, without `..`".to_owned()),
             );
+        }
+        Resolution::Broken if is_attachment(link) => {
+            sink.add("attachment", line, format!("{shown}: there is no such file in the vault"), None);
         }
         Resolution::Broken => {
             let message = format!("{shown} leads to nothing");
@@ -137,6 +140,28 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             sink.add("broken", line, message, fix);
         }
     }
+}
+
+/// Of several files the one that shares most directories with the note: most likely the one that was meant.
+fn nearest_place<'f>(files: &'f [VaultPath], from: &VaultPath) -> Option<&'f VaultPath> {
+    let shared = |file: &VaultPath| {
+        file.as_str().split('/').zip(from.as_str().split('/')).take_while(|(a, b)| a == b).count()
+    };
+    // The first of the best: files come in the order in which resolution prefers them.
+    files.iter().rev().max_by_key(|file| shared(file))
+}
+
+/// Whether a link means a picture, a sound, a document: it embeds a file that is no note, or has such an ending.
+fn is_attachment(link: &Link) -> bool {
+    const ENDINGS: &[&str] = &[
+        "png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "avif", "pdf", "mp3", "wav", "m4a", "ogg", "flac",
+        "mp4", "webm", "mov", "mkv", "canvas", "base", "zip", "csv",
+    ];
+    let name = link.target.rsplit('/').next().unwrap_or_default();
+    let Some((_, ending)) = name.rsplit_once('.') else { return false };
+    let known = ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    let plain = (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    known || (link.embed && plain && !ending.eq_ignore_ascii_case("md"))
 }
 
 fn fragment_of(link: &Link) -> String {

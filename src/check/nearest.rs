@@ -51,7 +51,8 @@ impl Nearest {
         if length == 0 || length > 200 {
             return Vec::new();
         }
-        let allowed = (length / 4).clamp(1, 3);
+        // In a name of two characters another one is another word.
+        let allowed = if length < 3 { 0 } else { (length / 4).clamp(1, 3) };
         let set = letters(&wanted);
         let mut found: Vec<(usize, &VaultPath)> = Vec::new();
         for name in &self.names {
@@ -72,6 +73,10 @@ impl Nearest {
             }
         }
         found.sort();
+        // The same name in another directory: nothing that is merely like it can be meant.
+        if found.first().is_some_and(|(distance, _)| *distance == 0) {
+            found.retain(|(distance, _)| *distance == 0);
+        }
         let mut said = HashSet::new();
         found
             .into_iter()
@@ -110,7 +115,11 @@ mod tests {
         let found: Vec<String> = nearest.find("x/Saets").iter().map(ToString::to_string).collect();
         assert_eq!(found, ["a/Seats.md"]);
         let found: Vec<String> = nearest.find("seats").iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["a/Seats.md", "b/Seat.md", "c/Seats 2024.md"]);
+        assert_eq!(found, ["a/Seats.md"]);
+        let found: Vec<String> = nearest.find("seatz").iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["a/Seats.md", "b/Seat.md"]);
+        let found: Vec<String> = nearest.find("Othe").iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["d/Other.md"]);
         assert!(nearest.find("完全不同").is_empty());
         assert!(nearest.find("").is_empty());
     }
