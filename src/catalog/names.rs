@@ -56,6 +56,15 @@ impl ViewNames<'_> {
     }
 }
 
+impl ViewNames<'_> {
+    /// All memories that have this `id`.
+    #[must_use]
+    pub fn files_with_id(&self, id: &str) -> Vec<VaultPath> {
+        let sql = format!("SELECT d.path FROM docs d WHERE d.uid = ?2 AND {VISIBLE} ORDER BY d.path");
+        self.paths(&sql, id)
+    }
+}
+
 impl Names for ViewNames<'_> {
     fn has_file(&self, path: &VaultPath) -> bool {
         self.exists("d.path = ?2 AND ?3 = ''", path.as_str(), "")

@@ -34,7 +34,9 @@ pub fn for_proposal(
 ) -> Result<Vec<Finding>, Fault> {
     let governance = vault.governance(main)?;
     let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::Proposal };
-    let tree = GitTree::new(&vault.repo, result);
+    // Without an index everything is read from git: slower, the same answers.
+    let catalog = super::sync::open(vault).ok();
+    let tree = GitTree::new(&vault.repo, result, &vault.config.fields, catalog);
     let items: Vec<Item> = items(&vault.repo, records)?;
     let findings = check::run(&items, &tree, settings);
     tree.finish()?;

@@ -1,9 +1,9 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
 mod architecture;
-mod browse;
 mod attack;
 mod audit;
+mod browse;
 mod decide;
 mod events;
 mod example;

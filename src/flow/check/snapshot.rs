@@ -13,8 +13,8 @@ use crate::store::files;
 /// What one file adds to the names besides its own.
 #[derive(Debug, Default)]
 pub(super) struct Extra {
-    aliases: Vec<String>,
-    id: Option<String>,
+    pub(super) aliases: Vec<String>,
+    pub(super) id: Option<String>,
 }
 
 impl Extra {
