@@ -1,12 +1,17 @@
 //! The JSON Schemas of everything that is read or answered as data.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::Report;
 use crate::model::actor::Actors;
 use crate::model::config::Config;
 use crate::model::finding::Finding;
+use crate::model::front_matter::Fields;
+use crate::model::id::Digest;
+use crate::model::path::VaultPath;
 use crate::model::policy::Policy;
 
 fn of<T: JsonSchema>() -> Value {
@@ -21,12 +26,79 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("actors", of::<Actors>()),
         ("check", of::<Report>()),
         ("config", of::<Config>()),
+        ("evaluation-cases", of::<Cases>()),
+        ("fault", of::<FaultAnswer>()),
         ("finding", of::<Finding>()),
         ("cat", of::<super::browse::Content>()),
         ("grep", of::<super::search::Line>()),
         ("ls", of::<super::browse::Item>()),
         ("tree", of::<super::browse::Tree>()),
         ("init", of::<super::init::Initialised>()),
+        ("memory", of::<Fields>()),
         ("policy", of::<Policy>()),
+        ("tombstone", of::<Tombstone>()),
     ]
+}
+
+/// A file of `.runebook/tombstones/`: that something was forgotten, without what it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tombstone {
+    /// The memory's `id`, where it had one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
+    /// Where it stood.
+    pub path: VaultPath,
+    /// The SHA-256 of its body, so that the same words do not come back under another name.
+    pub body: Digest,
+}
+
+/// A file of cases that recall is measured with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cases {
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// One question with what a good answer holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The name of the case.
+    pub id: String,
+    /// What is asked.
+    pub query: String,
+    /// Who asks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub actor: Option<String>,
+    /// The addresses that must be among the answers. Empty: the answer must be empty.
+    #[serde(default)]
+    pub relevant: Vec<String>,
+    /// The addresses that must not be.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub forbidden: Vec<String>,
+    /// 1 direct, 2 across sessions, 3 proactive.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(range(min = 1, max = 3))]
+    pub tier: Option<u8>,
+}
+
+/// What `--json` prints when a command fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FaultAnswer {
+    /// The error.
+    pub error: FaultBody,
+}
+
+/// An error as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FaultBody {
+    /// What was being done, to what, and why it failed.
+    pub message: String,
+    /// What to do next, where that is known.
+    pub hint: Option<String>,
+    /// The exit status.
+    #[schemars(range(min = 1, max = 5))]
+    pub exit_status: u8,
 }

@@ -1,10 +1,15 @@
 //! Reading Markdown: front matter, headings, links, tags, chunks. Pure functions over text.
 
+mod body;
 pub mod chunk;
 pub mod compose;
+mod front;
+pub mod lines;
+mod links;
 pub mod plain;
 mod read;
 pub mod sections;
 pub mod tokens;
+mod yaml;
 
 pub use read::read;

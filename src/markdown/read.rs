@@ -1,10 +1,16 @@
 //! From the bytes of a file to a [`Memory`].
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 
-use crate::model::front_matter::FrontMatter;
+use super::lines::Lines;
+use super::{body, front, links};
+use crate::model::finding::{Finding, Severity};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
+
+/// The most findings about one file's form: whoever mends these sees the next ones.
+const MAX_PROBLEMS: usize = 50;
 
 /// Reads a file. It never fails: what cannot be understood is kept as text and named in [`Memory::problems`].
 ///
@@ -12,21 +18,82 @@ use crate::model::path::VaultPath;
 /// in the length of `bytes`.
 #[must_use]
 pub fn read(path: &VaultPath, bytes: &[u8], fields: &BTreeMap<String, String>) -> Memory {
-    let _ = fields;
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = String::from_utf8_lossy(bytes).into_owned();
+    let (text, broken) = decode(bytes);
+    let lines = Lines::of(&text);
+    let head = front::read(&text, fields);
+    let toml = toml_end(&text);
+    let structure = if head.block.is_empty() { toml } else { head.block.end };
+    let body_start = if head.readable { head.block.end } else { 0 };
+    let body = body::read(&text, structure, &lines);
+    let (mut found, slips) = links::of_properties(&text, head.yaml_start, &head.properties, &lines);
+    found.extend(body.links);
+    let template = body.template || is_template(&text[head.block.clone()]);
+    let mut problems: Vec<Finding> = broken.map(|at| broken_utf8(&lines, at)).into_iter().collect();
+    if !template {
+        problems.extend(head.problems);
+        problems.extend(slips);
+    }
+    problems.sort_by_key(|finding| finding.line);
+    problems.truncate(MAX_PROBLEMS);
+    let title = head.fields.title.clone().or_else(|| {
+        body.headings.iter().find(|h| h.level == 1 && !h.text.is_empty()).map(|h| h.text.clone())
+    });
+    let mut seen = HashSet::new();
+    let tags = head.tags.into_iter().chain(body.tags).filter(|tag| seen.insert(tag.name.clone())).collect();
     Memory {
         path: path.clone(),
-        body_start: 0,
-        front: FrontMatter::default(),
-        title: path.stem().to_owned(),
-        headings: Vec::new(),
-        links: Vec::new(),
-        tags: Vec::new(),
-        blocks: Vec::new(),
-        footnotes: Vec::new(),
-        problems: Vec::new(),
-        template: false,
+        body_start,
+        title: title.unwrap_or_else(|| path.stem().to_owned()),
+        front: head.fields,
+        headings: body.headings,
+        links: found,
+        tags,
+        blocks: body.blocks,
+        footnotes: body.footnotes,
+        problems: problems.into_iter().map(|finding| finding.in_file(path)).collect(),
+        template,
         text,
     }
+}
+
+/// The text of some bytes, and where the first ones are that are no UTF-8.
+fn decode(bytes: &[u8]) -> (String, Option<usize>) {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => (text.to_owned(), None),
+        Cow::Owned(text) => {
+            let valid = std::str::from_utf8(bytes).err().map_or(0, |error| error.valid_up_to());
+            (text, Some(valid))
+        }
+    }
+}
+
+fn broken_utf8(lines: &Lines, at: usize) -> Finding {
+    Finding::new(
+        "format.utf8",
+        Severity::Error,
+        "the file is not UTF-8; what cannot be read is shown as `\u{FFFD}`",
+    )
+    .at_line(lines.line(at))
+    .with_fix("save it as UTF-8 in your editor, or convert it with iconv")
+}
+
+/// The end of a block between `+++` lines at the head, which is another tool's; 0 where there is none.
+fn toml_end(text: &str) -> usize {
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        at += line.len();
+        match (number, line.trim_end()) {
+            (0, "+++") => {}
+            (0, _) => return 0,
+            (_, "+++") => return at,
+            _ => {}
+        }
+    }
+    0
+}
+
+/// Whether a block of front matter waits for an engine that fills it in.
+fn is_template(block: &str) -> bool {
+    block.contains("{{") && block.contains("}}") || block.contains("<%")
 }

@@ -44,6 +44,9 @@ pub enum UriError {
     /// A percent sign without two hexadecimal digits, or bytes that are no UTF-8.
     #[error("`{0}` has a broken percent-encoding")]
     Encoding(String),
+    /// A revision or fragment has a character that no terminal should obey.
+    #[error("`{}` has a control character", .0.escape_debug())]
+    Control(String),
     /// An encoded slash would make one segment into two.
     #[error("`{0}` has an encoded `/`")]
     EncodedSlash(String),
@@ -86,10 +89,14 @@ impl Uri {
 
     /// Reads an address.
     ///
+    /// The scheme is read in either case. Characters may be percent-encoded or not; a `%` that encodes nothing is
+    /// refused, since two readers could take it for two things.
+    ///
     /// # Errors
     /// See [`UriError`].
     pub fn parse(text: &str) -> Result<Uri, UriError> {
-        let rest = text.strip_prefix(SCHEME).ok_or_else(|| UriError::Scheme(text.to_owned()))?;
+        let head = text.get(..SCHEME.len()).filter(|head| head.eq_ignore_ascii_case(SCHEME));
+        let rest = head.map(|head| &text[head.len()..]).ok_or_else(|| UriError::Scheme(text.to_owned()))?;
         let (rest, fragment) = match rest.split_once('#') {
             Some((rest, raw)) => (rest, Some(parse_fragment(raw, text)?)),
             None => (rest, None),
@@ -98,7 +105,7 @@ impl Uri {
             Some((path, query)) => {
                 let rev = query.strip_prefix("rev=").filter(|rev| !rev.is_empty() && !rev.contains('&'));
                 let rev = rev.ok_or_else(|| UriError::Query(text.to_owned()))?;
-                (path, Some(decode(rev, text)?))
+                (path, Some(shown(decode(rev, text)?, text)?))
             }
             None => (rest, None),
         };
@@ -110,20 +117,24 @@ impl Uri {
     }
 }
 
-fn decode(raw: &str, whole: &str) -> Result<String, UriError> {
-    let err = || UriError::Encoding(whole.to_owned());
+/// The text with its percent-encoding undone; `None` where a `%` encodes nothing or the bytes are no UTF-8.
+#[must_use]
+pub fn percent_decoded(raw: &str) -> Option<String> {
+    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
     let mut out = Vec::with_capacity(raw.len());
     let mut bytes = raw.bytes();
     while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            let pair = [bytes.next().ok_or_else(err)?, bytes.next().ok_or_else(err)?];
-            let digit = |b: u8| char::from(b).to_digit(16).ok_or_else(err);
-            out.push((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
-        } else {
-            out.push(byte);
-        }
+        out.push(if byte == b'%' { digit(bytes.next()?)? << 4 | digit(bytes.next()?)? } else { byte });
     }
-    String::from_utf8(out).map_err(|_| err())
+    String::from_utf8(out).ok()
+}
+
+fn decode(raw: &str, whole: &str) -> Result<String, UriError> {
+    percent_decoded(raw).ok_or_else(|| UriError::Encoding(whole.to_owned()))
+}
+
+fn shown(text: String, whole: &str) -> Result<String, UriError> {
+    if text.chars().any(char::is_control) { Err(UriError::Control(whole.to_owned())) } else { Ok(text) }
 }
 
 fn line_number(text: &str) -> Option<u32> {
@@ -144,16 +155,27 @@ fn parse_fragment(raw: &str, whole: &str) -> Result<Fragment, UriError> {
         return if from >= 1 && from <= to { Ok(Fragment::Lines(from, to)) } else { Err(err()) };
     }
     if let Some(id) = raw.strip_prefix('^') {
-        let id = decode(id, whole)?;
+        let id = shown(decode(id, whole)?, whole)?;
         return if id.is_empty() { Err(err()) } else { Ok(Fragment::Block(id)) };
     }
-    let names: Vec<String> = raw.split('#').map(|name| decode(name, whole)).collect::<Result<_, _>>()?;
+    let names: Vec<String> =
+        raw.split('#').map(|name| shown(decode(name, whole)?, whole)).collect::<Result<_, _>>()?;
     if names.iter().any(String::is_empty) { Err(err()) } else { Ok(Fragment::Heading(names)) }
 }
 
-fn encode(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fragment {
+    /// Reads what stands behind the `#` of an address.
+    ///
+    /// # Errors
+    /// See [`UriError`].
+    pub fn parse(raw: &str) -> Result<Fragment, UriError> {
+        parse_fragment(raw, raw)
+    }
+}
+
+fn encode(text: &str, more: &[char], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for c in text.chars() {
-        if matches!(c, '%' | '#' | '?') || c.is_control() {
+        if matches!(c, '%' | '#' | '?') || c.is_control() || more.contains(&c) {
             let mut utf8 = [0; 4];
             for byte in c.encode_utf8(&mut utf8).bytes() {
                 write!(f, "%{byte:02X}")?;
@@ -168,13 +190,13 @@ fn encode(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
-        encode(self.path.as_str(), f)?;
+        encode(self.path.as_str(), &[], f)?;
         if self.directory && !self.path.is_root() {
             f.write_str("/")?;
         }
         if let Some(rev) = &self.rev {
             f.write_str("?rev=")?;
-            encode(&rev.replace('&', "%26"), f)?;
+            encode(rev, &['&'], f)?;
         }
         if let Some(fragment) = &self.fragment {
             write!(f, "#{fragment}")?;
@@ -190,7 +212,7 @@ impl fmt::Display for Fragment {
             Fragment::Lines(from, to) => write!(f, "L{from}-L{to}"),
             Fragment::Block(id) => {
                 f.write_str("^")?;
-                encode(id, f)
+                encode(id, &[], f)
             }
             Fragment::Heading(names) => {
                 for (i, name) in names.iter().enumerate() {
@@ -201,17 +223,83 @@ impl fmt::Display for Fragment {
                     match (i, name.strip_prefix('L'), name.strip_prefix('^')) {
                         (0, Some(rest), _) if names.len() == 1 && parse_lines(name).is_some() => {
                             f.write_str("%4C")?;
-                            encode(rest, f)?;
+                            encode(rest, &[], f)?;
                         }
                         (0, _, Some(rest)) => {
                             f.write_str("%5E")?;
-                            encode(rest, f)?;
+                            encode(rest, &[], f)?;
                         }
-                        _ => encode(name, f)?,
+                        _ => encode(name, &[], f)?,
                     }
                 }
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_prints() {
+        for (text, printed) in [
+            ("viking://", "viking://"),
+            ("VIKING://user/", "viking://user/"),
+            ("viking://日记 2026/a.md", "viking://日记 2026/a.md"),
+            ("viking://%E6%97%A5/a%20b.md", "viking://日/a b.md"),
+            ("viking://a%23b%3Fc%25.md?rev=HEAD~1#A#B", "viking://a%23b%3Fc%25.md?rev=HEAD~1#A#B"),
+            ("viking://a.md?rev=main@{1%26%3F%23}", "viking://a.md?rev=main@{1%26%3F%23}"),
+            ("viking://a.md#L7-L7", "viking://a.md#L7"),
+            ("viking://a.md#L10-L20", "viking://a.md#L10-L20"),
+            ("viking://a.md#%4C10", "viking://a.md#%4C10"),
+            ("viking://a.md#^id-1", "viking://a.md#^id-1"),
+            ("viking://a.md#%5Eid", "viking://a.md#%5Eid"),
+            ("viking://a.md#what? why", "viking://a.md#what%3F why"),
+        ] {
+            assert_eq!(Uri::parse(text).unwrap().to_string(), printed, "{text}");
+        }
+        let heading = Uri::parse("viking://a.md#%4C10").unwrap().fragment;
+        assert_eq!(heading, Some(Fragment::Heading(vec!["L10".to_owned()])));
+        assert!(Uri::parse("viking://a").is_ok_and(|uri| !uri.directory));
+    }
+
+    #[test]
+    fn refuses() {
+        for bad in [
+            "",
+            "a.md",
+            "http://a",
+            "viking:/a",
+            "viking:///a",
+            "viking://a//b",
+            "viking://./a",
+            "viking://a/../b",
+            "viking://%2e%2e/a",
+            "viking://a%2Fb",
+            "viking://a%5Cb",
+            "viking://a\\b",
+            "viking://a%00b",
+            "viking://a\nb",
+            "viking://a%0Ab",
+            "viking://100%",
+            "viking://a%zz",
+            "viking://a%ff",
+            "viking://a?",
+            "viking://a?rev=",
+            "viking://a?x=1",
+            "viking://a?rev=x&y=1",
+            "viking://a?rev=%0A",
+            "viking://a#",
+            "viking://a#^",
+            "viking://a#L0",
+            "viking://a#L9-L3",
+            "viking://a#A##B",
+            "viking://a#%1b[2J",
+        ] {
+            assert!(Uri::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(Uri::parse(&format!("viking://{}", "x".repeat(256))).is_err());
     }
 }

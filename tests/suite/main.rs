@@ -9,5 +9,6 @@ mod events;
 mod example;
 mod forge;
 mod init;
+mod schemas;
 mod support;
 mod transcript;

@@ -1,0 +1,256 @@
+//! The front matter of a file: finding the block, reading its fields, naming its slips.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::yaml::{self, Entry, Kind, Node};
+use crate::model::actor::Sensitivity;
+use crate::model::finding::{Finding, Severity};
+use crate::model::front_matter::{FrontMatter, MemoryType, SOURCES, STATUSES, TRUSTS};
+use crate::model::memory::Tag;
+
+/// A block over this many bytes is served as text.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What stands at a file's head.
+#[derive(Debug, Default)]
+pub(super) struct Front {
+    pub(super) fields: FrontMatter,
+    /// The values of its properties, where it could be read.
+    pub(super) properties: Vec<Entry>,
+    pub(super) tags: Vec<Tag>,
+    pub(super) problems: Vec<Finding>,
+    /// The bytes of the block with its fences; empty where there is none.
+    pub(super) block: Range<usize>,
+    /// Whether its values are known.
+    pub(super) readable: bool,
+    /// Where the YAML itself begins.
+    pub(super) yaml_start: usize,
+}
+
+/// The end of the line that begins at `at`, without and with its line end.
+fn line_at(text: &str, at: usize) -> (usize, usize) {
+    let bytes = &text.as_bytes()[at..];
+    let end = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len());
+    let with_end = match bytes.get(end..) {
+        Some([b'\r', b'\n', ..]) => end + 2,
+        Some([_, ..]) => end + 1,
+        _ => end,
+    };
+    (at + end, at + with_end)
+}
+
+/// The bytes of the YAML and of the whole block, if the text begins with a closed one.
+fn block(text: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let (end, start) = line_at(text, 0);
+    if text[..end].trim_end() != "---" || start == end {
+        return None;
+    }
+    let mut at = start;
+    while at < text.len() {
+        let (end, next) = line_at(text, at);
+        let line = &text[at..end];
+        if line.starts_with(['-', '.']) && matches!(line.trim_end(), "---" | "...") {
+            return Some((start..at, 0..next));
+        }
+        at = next;
+    }
+    None
+}
+
+/// Reads what stands at the head of a text.
+pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
+    let Some((yaml, block)) = block(text) else { return unclosed(text) };
+    let mut front = Front { block, yaml_start: yaml.start, ..Front::default() };
+    let source = &text[yaml.clone()];
+    front.fields.present = true;
+    if source.len() > MAX_BYTES {
+        let why = format!("the front matter has {} bytes; {MAX_BYTES} are read", source.len());
+        front.problems.push(error("schema.yaml", 1, why));
+        return front;
+    }
+    let wide = full_width_colons(source);
+    let read = yaml::read(source);
+    match read {
+        Ok((Node { kind: Kind::Map(entries), .. }, twice)) => {
+            front.readable = true;
+            front.problems.extend(twice.into_iter().map(|twice| {
+                let message = format!("the key `{}` stands twice; the first one counts", twice.key);
+                error("schema.duplicate-key", twice.line + 1, message)
+                    .with_fix("keep one of them, or give the other another name")
+            }));
+            front.fields.lines = entries.iter().map(|e| (e.key.clone(), e.line + 1)).collect();
+            front.fields.all = entries.iter().map(|e| (e.key.clone(), e.value.json())).collect();
+            typed(&mut front, &entries, names);
+            front.properties = entries;
+        }
+        // An empty block says nothing, and is none.
+        Ok((Node { kind: Kind::Scalar(text, true), .. }, _)) if text.is_empty() => front.readable = true,
+        Ok((Node { kind: Kind::Scalar(..), .. }, _)) if wide.is_empty() => {
+            // Words between two rules are a text that begins with a rule.
+            front = Front::default();
+        }
+        Ok(_) if !wide.is_empty() => {}
+        Ok(_) => {
+            let why = "the front matter is a list; it must be `key: value` lines";
+            front.problems.push(error("schema.yaml", 2, why));
+        }
+        Err(broken) => {
+            let why = format!("the front matter is no YAML: {}", broken.why);
+            let fix = "quote the value, or mend the line; until then the file is served as text";
+            front.problems.push(error("schema.yaml", broken.line + 1, why).with_fix(fix));
+        }
+    }
+    front.problems.extend(wide);
+    if front.fields.present {
+        front.problems.extend(cut_at_hash(source));
+    }
+    front
+}
+
+fn error(rule: &str, line: u32, message: impl Into<String>) -> Finding {
+    Finding::new(rule, Severity::Error, message).at_line(line)
+}
+
+fn unclosed(text: &str) -> Front {
+    let (end, next) = line_at(text, 0);
+    let mut front = Front::default();
+    if text[..end].trim_end() == "---" && next < text.len() {
+        let (end, _) = line_at(text, next);
+        let key = text[next..end].split_once(':').map(|(key, _)| key);
+        if key.is_some_and(|key| {
+            !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+        }) {
+            let why = "the front matter has no closing `---`, so it is read as text";
+            front
+                .problems
+                .push(error("schema.yaml", 1, why).with_fix("write `---` on a line of its own behind it"));
+        }
+    }
+    front
+}
+
+/// The lines that look like `key：value` with a full-width colon.
+fn full_width_colons(source: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (line, content) in (2u32..).zip(lines(source)) {
+        let Some((key, value)) = content.split_once('：') else { continue };
+        let is_key = !key.is_empty()
+            && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '))
+            && !key.starts_with([' ', '-']);
+        if is_key {
+            let message = format!("`{}：` has a full-width colon, which YAML does not know", key.trim());
+            let fix = format!("write `{}: {}`", key.trim(), value.trim());
+            found.push(error("schema.full-width-colon", line, message).with_fix(fix));
+        }
+    }
+    found
+}
+
+fn lines(source: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (end, next) = (at < source.len()).then(|| line_at(source, at))?;
+        let line = &source[at..end];
+        at = next;
+        Some(line)
+    })
+}
+
+/// The lines whose unquoted value is cut by ` #` where no comment was meant: a comment has a space behind the `#`.
+fn cut_at_hash(source: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (line, content) in (2u32..).zip(lines(source)) {
+        let item = content.trim_start().strip_prefix("- ");
+        let Some(value) = item.or_else(|| content.split_once(": ").map(|(_, value)| value)) else { continue };
+        let value = value.trim();
+        if value.starts_with(['"', '\'', '|', '>', '{', '#']) || content.trim_start().starts_with('#') {
+            continue;
+        }
+        let cut = value.match_indices(" #").map(|(at, _)| at).next();
+        let Some((kept, rest)) = cut.map(|at| value.split_at(at)) else { continue };
+        let rest = &rest[2..];
+        if !rest.is_empty() && !rest.starts_with([' ', '#', '\t']) {
+            let message =
+                format!("YAML reads ` #` as a comment, so only `{}` is left of the value", kept.trim());
+            let fix = format!("quote it: \"{value}\"");
+            found.push(
+                Finding::new("schema.cut-at-hash", Severity::Warning, message).at_line(line).with_fix(fix),
+            );
+        }
+    }
+    found
+}
+
+/// Fills the fields that Runebook knows. A value that means something else under our name leaves its field empty.
+fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>) {
+    let get = |name: &str| -> Option<&Node> {
+        let key = names.get(name).map_or(name, String::as_str);
+        entries.iter().find(|e| e.key == key).map(|e| &e.value)
+    };
+    let text = |name: &str| {
+        get(name).and_then(Node::text).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned)
+    };
+    let one_of = |name: &str, allowed: &[&str]| {
+        text(name).map(|t| t.to_lowercase()).filter(|t| allowed.contains(&t.as_str()))
+    };
+    let date = |name: &str| text(name).filter(|t| looks_like_date(t));
+    let share = |name: &str| {
+        get(name).and_then(|node| node.json().as_f64()).filter(|share| (0.0..=1.0).contains(share))
+    };
+    let words = |name: &str, old: &str| get(name).or_else(|| get(old));
+    let fields = &mut front.fields;
+    fields.id = text("id").map(|id| id.to_ascii_uppercase()).filter(|id| ulid::Ulid::from_string(id).is_ok());
+    fields.kind = text("type").and_then(|t| MemoryType::parse(&t.to_lowercase()));
+    fields.title = text("title");
+    fields.summary = text("summary");
+    fields.subject = text("subject");
+    fields.created = date("created");
+    fields.updated = date("updated");
+    fields.occurred = date("occurred");
+    fields.source = one_of("source", SOURCES);
+    fields.trust = one_of("trust", TRUSTS);
+    fields.confidence = share("confidence");
+    fields.importance = share("importance");
+    fields.sensitivity = text("sensitivity").and_then(|t| sensitivity(&t.to_lowercase()));
+    fields.status = one_of("status", STATUSES);
+    fields.aliases = words("aliases", "alias").map(|node| list(node, &[','])).unwrap_or_default();
+    if let Some(node) = words("tags", "tag") {
+        let named = list(node, &[',', ' ']).into_iter();
+        fields.tags =
+            named.map(|tag| tag.trim_start_matches('#').to_owned()).filter(|t| !t.is_empty()).collect();
+        let line = entries.iter().find(|e| std::ptr::eq(&e.value, node)).map_or(1, |e| e.line + 1);
+        front.tags = fields.tags.iter().map(|name| Tag { name: name.clone(), line }).collect();
+    }
+}
+
+fn sensitivity(text: &str) -> Option<Sensitivity> {
+    Some(match text {
+        "normal" => Sensitivity::Normal,
+        "personal" => Sensitivity::Personal,
+        "confidential" => Sensitivity::Confidential,
+        "restricted" => Sensitivity::Restricted,
+        _ => return None,
+    })
+}
+
+/// Whether a text begins as `2026-11` does.
+fn looks_like_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 7
+        && bytes
+            .iter()
+            .take(7)
+            .enumerate()
+            .all(|(at, b)| if at == 4 { *b == b'-' } else { b.is_ascii_digit() })
+}
+
+/// A list of words: a YAML list, or a text with separators between them.
+fn list(node: &Node, separators: &[char]) -> Vec<String> {
+    let words: Vec<&str> = match &node.kind {
+        Kind::List(items) => items.iter().filter_map(Node::text).collect(),
+        Kind::Scalar(..) => node.text().map(|text| text.split(separators).collect()).unwrap_or_default(),
+        Kind::Map(_) => Vec::new(),
+    };
+    words.into_iter().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
