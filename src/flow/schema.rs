@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::check::Report;
 use crate::model::actor::Actors;
 use crate::model::config::Config;
+use crate::model::event::Data;
 use crate::model::finding::Finding;
 use crate::model::front_matter::Fields;
 use crate::model::id::Digest;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("check", of::<Report>()),
         ("config", of::<Config>()),
         ("evaluation-cases", of::<Cases>()),
+        ("event-data", of::<Data>()),
         ("fault", of::<FaultAnswer>()),
         ("finding", of::<Finding>()),
         ("cat", of::<super::browse::Content>()),

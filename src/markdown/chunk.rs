@@ -107,6 +107,13 @@ impl Cutter<'_> {
         }
     }
 
+    /// Adds a range unless all that it has beyond an overlap, from `new` on, is white space.
+    fn emit_new(&mut self, range: Range<usize>, new: usize) {
+        if !self.text[new..range.end].trim().is_empty() {
+            self.emit(range);
+        }
+    }
+
     /// Cuts a block into pieces that fit.
     fn cut(&self, block: Block, out: &mut Vec<Piece>) {
         let weight = weigh(&self.text[block.range.clone()]);
@@ -162,7 +169,7 @@ impl Cutter<'_> {
         for (i, piece) in pieces.iter().enumerate() {
             if i > first && weight + piece.weight > self.limit {
                 let begin = start.unwrap_or(pieces[first].range.start);
-                self.emit(begin..piece.range.start);
+                self.emit_new(begin..piece.range.start, pieces[first].range.start);
                 let room = self.limit.saturating_sub(piece.weight).min(self.limit / 5);
                 let (from, used) = self.overlap(&pieces[first..i], room);
                 (first, start, weight) = (i, Some(from), used);
@@ -171,7 +178,7 @@ impl Cutter<'_> {
         }
         if let Some(last) = pieces.last() {
             let begin = start.unwrap_or(pieces[first].range.start);
-            self.emit(begin..last.range.end);
+            self.emit_new(begin..last.range.end, pieces[first].range.start);
         }
     }
 

@@ -98,7 +98,16 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
         Err(broken) => {
             let why = format!("the front matter is no YAML: {}", broken.why);
             let fix = "quote the value, or mend the line; until then the file is served as text";
-            front.problems.push(error("schema.yaml", broken.line + 1, why).with_fix(fix));
+            // What is not closed is missed at the end, which is a line of the block still.
+            let last = u32::try_from(lines(source).count()).unwrap_or(u32::MAX).max(1);
+            let tab = (1..=last)
+                .zip(lines(source))
+                .find(|(_, line)| line.trim_start_matches(' ').starts_with('\t'));
+            let finding = match tab.filter(|_| broken.why.contains("tab")) {
+                Some((line, _)) => error("schema.yaml", line + 1, why).with_fix("indent with spaces"),
+                None => error("schema.yaml", broken.line.clamp(1, last) + 1, why).with_fix(fix),
+            };
+            front.problems.push(finding);
         }
     }
     front.problems.extend(wide);

@@ -285,3 +285,210 @@ fn by_alias(target: &str, from: &VaultPath, names: &dyn Names) -> Option<Resolut
 pub fn name_key(name: &str) -> String {
     caseless::default_case_fold_str(&name.nfc().collect::<String>()).nfc().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Files and aliases, given as `path` or `path = alias`.
+    struct Listed(Vec<(VaultPath, Option<String>)>);
+
+    impl Names for Listed {
+        fn has_file(&self, path: &VaultPath) -> bool {
+            self.0.iter().any(|(file, _)| file == path)
+        }
+
+        fn has_directory(&self, path: &VaultPath) -> bool {
+            self.0.iter().any(|(file, _)| file != path && file.is_within(path))
+        }
+
+        fn files_named(&self, key: &str) -> Vec<VaultPath> {
+            self.0
+                .iter()
+                .filter(|(file, _)| name_key(file.name()) == key)
+                .map(|(file, _)| file.clone())
+                .collect()
+        }
+
+        fn files_with_alias(&self, key: &str) -> Vec<VaultPath> {
+            let has = |alias: &Option<String>| alias.as_deref().is_some_and(|alias| name_key(alias) == key);
+            self.0.iter().filter(|(_, alias)| has(alias)).map(|(file, _)| file.clone()).collect()
+        }
+    }
+
+    fn listed(files: &[&str]) -> Listed {
+        let entry = |line: &&str| match line.split_once(" = ") {
+            Some((file, alias)) => (path(file), Some(alias.to_owned())),
+            None => (path(line), None),
+        };
+        let mut files: Vec<_> = files.iter().map(entry).collect();
+        files.sort();
+        Listed(files)
+    }
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::parse(text).unwrap()
+    }
+
+    fn link(form: LinkForm, target: &str) -> Link {
+        let (target, line, range) = (target.to_owned(), 1, 0..0);
+        Link { form, target, fragment: None, text: None, embed: false, relation: None, line, range }
+    }
+
+    fn shown(resolution: Resolution) -> String {
+        let join = |files: &[VaultPath]| files.iter().map(VaultPath::as_str).collect::<Vec<_>>().join(" | ");
+        match resolution {
+            Resolution::File(file) => file.to_string(),
+            Resolution::Ambiguous(files) => format!("? {}", join(&files)),
+            Resolution::Alias(file) => format!("= {file}"),
+            Resolution::Directory(directory) => format!("{directory}/"),
+            Resolution::External => "external".to_owned(),
+            Resolution::Broken => "broken".to_owned(),
+        }
+    }
+
+    const VAULT: &[&str] = &[
+        "user/trips/a.md",
+        "user/trips/plan.md",
+        "user/seats.md = 靠窗座位",
+        "resources/net/wifi.md = Wireless",
+        "resources/net/index.md",
+        "resources/index.md",
+        "agent/deep/er/index.md",
+        "resources/v1.2.md",
+        "resources/face.png",
+        "resources/notes",
+        "resources/Case.md",
+        "agent/case.md",
+        "Café.md",
+        "x/plan.md",
+        "user/trips/100%.md",
+        "e/same.md = twice",
+        "f/same2.md = Twice",
+    ];
+
+    #[test]
+    fn every_case_of_a_wikilink() {
+        let names = listed(VAULT);
+        for (target, found) in [
+            ("", "user/trips/a.md"),
+            ("user/seats", "user/seats.md"),
+            ("user/seats.md", "user/seats.md"),
+            ("/user/seats", "user/seats.md"),
+            ("/seats", "broken"),
+            ("../seats", "user/seats.md"),
+            ("./plan", "user/trips/plan.md"),
+            ("plan", "user/trips/plan.md"),
+            ("wifi", "resources/net/wifi.md"),
+            ("net/wifi", "resources/net/wifi.md"),
+            ("et/wifi", "broken"),
+            ("index", "? resources/index.md | resources/net/index.md | agent/deep/er/index.md"),
+            ("WIFI", "resources/net/wifi.md"),
+            ("USER/Seats", "user/seats.md"),
+            ("Case", "resources/Case.md"),
+            ("case", "agent/case.md"),
+            ("CASE", "? agent/case.md | resources/Case.md"),
+            ("v1.2", "resources/v1.2.md"),
+            ("face.png", "resources/face.png"),
+            ("notes", "resources/notes"),
+            ("Cafe\u{301}", "Café.md"),
+            ("靠窗座位", "= user/seats.md"),
+            ("wireless", "= resources/net/wifi.md"),
+            ("TWICE", "? e/same.md | f/same2.md"),
+            ("user/trips", "user/trips/"),
+            ("resources/", "resources/"),
+            ("../../../etc/passwd", "broken"),
+            ("a/../b", "broken"),
+            ("nothing", "broken"),
+            ("https://a.b/c", "external"),
+        ] {
+            assert_eq!(
+                shown(resolve(&link(LinkForm::Wiki, target), &path("user/trips/a.md"), &names)),
+                found,
+                "{target}"
+            );
+        }
+        let own = resolve(&link(LinkForm::Wiki, "INDEX"), &path("agent/deep/er/b.md"), &names);
+        assert_eq!(shown(own), "agent/deep/er/index.md");
+    }
+
+    #[test]
+    fn every_case_of_the_other_forms() {
+        let names = listed(&[VAULT, &["plan.md", "user/trips/user/seats.md"]].concat());
+        let from = path("user/trips/a.md");
+        for (form, target, found) in [
+            (LinkForm::Markdown, "plan.md", "user/trips/plan.md"),
+            (LinkForm::Wiki, "plan.md", "plan.md"),
+            (LinkForm::Markdown, "user/seats.md", "user/trips/user/seats.md"),
+            (LinkForm::Markdown, "../seats.md", "user/seats.md"),
+            (LinkForm::Markdown, "resources/face.png", "resources/face.png"),
+            (LinkForm::Markdown, "wifi.md", "resources/net/wifi.md"),
+            (LinkForm::Markdown, "100%.md", "user/trips/100%.md"),
+            (LinkForm::Markdown, "靠窗座位", "broken"),
+            (LinkForm::Markdown, "../", "user/"),
+            (LinkForm::Markdown, "mailto:a@b.c", "external"),
+            (LinkForm::Markdown, "//host/a", "external"),
+            (LinkForm::Uri, "user/seats.md", "user/seats.md"),
+            (LinkForm::Uri, "user/seats", "broken"),
+            (LinkForm::Uri, "USER/seats.md", "broken"),
+            (LinkForm::Uri, "Cafe\u{301}.md", "Café.md"),
+            (LinkForm::Uri, "user/", "user/"),
+            (LinkForm::Uri, "user", "user/"),
+            (LinkForm::Uri, "", "/"),
+            (LinkForm::Uri, "../x", "broken"),
+        ] {
+            assert_eq!(shown(resolve(&link(form, target), &from, &names)), found, "{form:?} {target}");
+        }
+    }
+
+    #[test]
+    fn external_destinations() {
+        for outside in ["https://a", "obsidian://open?x", "mailto:a@b", "//a/b", "data:image/png;base64,x"] {
+            assert!(is_external(outside), "{outside}");
+        }
+        for inside in ["a.md", "a: b.md", "12:30.md", "日记:x.md", "C:x.md", "a/b://c"] {
+            assert!(!is_external(inside), "{inside}");
+        }
+    }
+
+    fn tree() -> impl Strategy<Value = Vec<String>> {
+        let name = prop::sample::select(vec!["a", "A", "b", "é", "e\u{301}", "日", "c.d"]);
+        let file = prop::collection::vec(name, 1..4).prop_map(|names| format!("{}.md", names.join("/")));
+        prop::collection::btree_set(file, 1..12).prop_map(|files| files.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn the_full_path_of_a_file_finds_it(files in tree(), pick in any::<prop::sample::Index>(), from in any::<prop::sample::Index>()) {
+            let texts: Vec<&str> = files.iter().map(String::as_str).collect();
+            let (names, file, from) = (listed(&texts), path(texts[pick.index(texts.len())]), path(texts[from.index(texts.len())]));
+            let nfc_twin = texts.iter().filter(|t| nfc(t) == nfc(file.as_str())).count() > 1;
+            prop_assume!(!nfc_twin);
+            prop_assert_eq!(resolve(&link(LinkForm::Uri, file.as_str()), &from, &names), Resolution::File(file.clone()));
+            prop_assert_eq!(resolve(&link(LinkForm::Wiki, file.as_str()), &from, &names), Resolution::File(file.clone()));
+            prop_assert_eq!(resolve(&link(LinkForm::Wiki, &format!("/{file}")), &from, &names), Resolution::File(file));
+        }
+
+        #[test]
+        fn what_is_found_is_there_and_the_order_of_names_does_not_matter(files in tree(), target in "(a|A|b|\\.\\.|\\.|/|é|日|c\\.d|\\.md){0,4}") {
+            let texts: Vec<&str> = files.iter().map(String::as_str).collect();
+            let (names, from) = (listed(&texts), path(texts[0]));
+            let mut other = listed(&texts);
+            other.0.reverse();
+            for form in [LinkForm::Wiki, LinkForm::Markdown, LinkForm::Uri] {
+                let found = resolve(&link(form, &target), &from, &names);
+                let twins = texts.iter().any(|a| texts.iter().any(|b| a != b && name_key(a) == name_key(b)));
+                prop_assert!(twins || found == resolve(&link(form, &target), &from, &other));
+                match found {
+                    Resolution::File(file) | Resolution::Alias(file) => prop_assert!(names.has_file(&file)),
+                    Resolution::Ambiguous(files) => {
+                        prop_assert!(files.len() > 1 && files.iter().all(|file| names.has_file(file)));
+                    }
+                    Resolution::Directory(directory) => prop_assert!(directory.is_root() || names.has_directory(&directory)),
+                    Resolution::External | Resolution::Broken => {}
+                }
+            }
+        }
+    }
+}

@@ -9,6 +9,8 @@ mod events;
 mod example;
 mod forge;
 mod init;
+mod memory_format;
 mod schemas;
 mod support;
 mod transcript;
+mod uri;

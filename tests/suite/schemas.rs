@@ -24,8 +24,11 @@ fn files_equal_the_types() {
             }
         }
     }
-    let present = std::fs::read_dir(&directory).expect("schema/").map(|entry| entry.expect("an entry").file_name());
-    for name in present.map(|name| name.to_string_lossy().into_owned()).filter(|name| !expected.contains(name)) {
+    let present =
+        std::fs::read_dir(&directory).expect("schema/").map(|entry| entry.expect("an entry").file_name());
+    for name in
+        present.map(|name| name.to_string_lossy().into_owned()).filter(|name| !expected.contains(name))
+    {
         if regenerate {
             std::fs::remove_file(directory.join(&name)).expect("removed");
         }
@@ -54,7 +57,11 @@ fn the_memory_schema_tells_good_from_bad() {
         "confidence": 0.92, "importance": 0.7, "supersedes": "[[seats-2024]]", "conflicts_with": [],
         "tags": ["travel"], "value": {"seat": "window"}, "value_evidence": {"seat": "e1"}, "theirs": [1, 2],
     });
-    assert!(validator.is_valid(&good), "{:?}", validator.iter_errors(&good).map(|e| e.to_string()).collect::<Vec<_>>());
+    assert!(
+        validator.is_valid(&good),
+        "{:?}",
+        validator.iter_errors(&good).map(|e| e.to_string()).collect::<Vec<_>>()
+    );
     for (key, bad) in [
         ("type", serde_json::json!("book")),
         ("confidence", serde_json::json!(1.5)),

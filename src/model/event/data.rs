@@ -117,7 +117,7 @@ pub struct Decide {
 }
 
 /// What an event carries besides its common lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Data {
     /// Of `open`.
