@@ -10,6 +10,7 @@ mod example;
 mod forge;
 mod init;
 mod memory_format;
+mod memory_properties;
 mod schemas;
 mod support;
 mod transcript;
