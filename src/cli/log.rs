@@ -1,12 +1,63 @@
 //! `runebook log`.
 
+use super::output::{Tone, printable};
 use super::{Done, Session};
+use crate::flow::history::log;
 use crate::model::fault::Fault;
 
 /// The arguments of `runebook log`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(
+    after_help = "Lists the commits of the approved branch, newest first: which proposal each one merged, who proposed
+it and who approved it. A line without a proposal is a direct commit.
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+Examples:
+  runebook log
+  runebook log -n 5 user/memories
+  runebook log viking://user/memories/seats.md --json"
+)]
+pub(crate) struct Args {
+    /// Only what changed this file, or something in this directory
+    uri: Option<String>,
+    /// At most this many
+    #[arg(short = 'n', long, default_value_t = 50, value_name = "N")]
+    number: usize,
+}
+
+pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    let vault = session.vault()?;
+    let path = match &args.uri {
+        Some(uri) => Some(super::propose::place(session, &vault, uri)?.path),
+        None => None,
+    };
+    let entries = log(&vault, path.as_ref(), args.number)?;
+    let out = &mut session.out;
+    if out.json {
+        entries.iter().for_each(|entry| out.record(entry));
+    } else if entries.is_empty() {
+        out.note("nothing on the approved branch changed that");
+    }
+    let nothing = entries.is_empty();
+    let for_people = if out.json { &[][..] } else { entries.as_slice() };
+    for entry in for_people {
+        let who = match (&entry.proposer, entry.approved_by.as_slice()) {
+            (Some(proposer), []) => format!("by {proposer}"),
+            (Some(proposer), approved) => {
+                let approved: Vec<&str> = approved.iter().map(|actor| actor.as_str()).collect();
+                format!("by {proposer}, approved by {}", approved.join(", "))
+            }
+            (None, _) => format!("by {}, directly", entry.by),
+        };
+        let id = entry.proposal.as_ref().map_or("-       ", |id| id.as_str());
+        let line = format!(
+            "{}  {}  {}  {}  {}",
+            out.paint(Tone::Dim, entry.commit.short()),
+            entry.when.get(..10).unwrap_or("-         "),
+            out.paint(Tone::Name, id),
+            printable(&entry.subject),
+            out.paint(Tone::Dim, format!("({who})")),
+        );
+        out.line(line);
+    }
+    Ok(if nothing { Done::Nothing } else { Done::Yes })
 }

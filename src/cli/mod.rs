@@ -7,6 +7,7 @@ mod cat;
 mod check;
 mod commit;
 mod completions;
+mod consent;
 mod demo;
 mod diff;
 mod doctor;

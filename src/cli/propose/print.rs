@@ -1,0 +1,245 @@
+//! Proposals for people.
+
+use crate::cli::output::{Tone, printable};
+use crate::cli::{Done, Output};
+use crate::flow::difference::{FileDiff, FileStatus};
+use crate::flow::proposals::Told;
+use crate::flow::propose::{Story, Submitted, Written};
+use crate::flow::review::Listed;
+use crate::model::event::{EventKind, Verdict};
+use crate::model::finding::Finding;
+use crate::model::proposal::State;
+
+/// How a state is coloured.
+pub(crate) fn tone(state: State) -> Tone {
+    match state {
+        State::Approved | State::Merged => Tone::Good,
+        State::Open | State::NeedsHuman | State::ChangesRequested | State::Stale => Tone::Warn,
+        State::Rejected => Tone::Bad,
+        State::Draft | State::Withdrawn | State::Superseded => Tone::Dim,
+    }
+}
+
+/// What was written: one line a file, URIs first.
+pub(super) fn written(out: &mut Output, written: &Written) {
+    for file in &written.files {
+        let line = format!(
+            "{}  in {} ({})",
+            out.paint(Tone::Path, file),
+            out.paint(Tone::Name, written.id.as_str()),
+            written.commit.short()
+        );
+        out.line(line);
+    }
+}
+
+/// Findings: place first.
+pub(crate) fn findings(out: &mut Output, findings: &[Finding]) {
+    for finding in findings {
+        let place = match (&finding.path, finding.line) {
+            (Some(path), Some(line)) => format!("{path}:{line}"),
+            (Some(path), None) => path.to_string(),
+            _ => "the vault".to_owned(),
+        };
+        let word = match finding.severity {
+            crate::model::finding::Severity::Info => "info",
+            crate::model::finding::Severity::Warning => "warning",
+            crate::model::finding::Severity::Person => "needs a person",
+            crate::model::finding::Severity::Error => "error",
+        };
+        let line = format!(
+            "{}  {}  {}  {}",
+            out.paint(Tone::Path, place),
+            out.paint(finding.severity.into(), word),
+            out.paint(Tone::Dim, &finding.rule),
+            printable(&finding.message)
+        );
+        out.line(line);
+        if let Some(fix) = &finding.fix {
+            let line = format!("    fix: {}", printable(fix));
+            out.line(line);
+        }
+    }
+}
+
+/// Sentences under a proposal.
+fn sentences(out: &mut Output, label: &str, all: &[String]) {
+    for sentence in all {
+        let line = format!("  {label}{}", printable(sentence));
+        out.line(line);
+    }
+}
+
+pub(super) fn submitted(out: &mut Output, submitted: &Submitted) -> Done {
+    let end = if submitted.is_stopped() { Done::Nothing } else { Done::Yes };
+    if out.json {
+        out.document(submitted);
+        return end;
+    }
+    findings(out, &submitted.findings);
+    let what = if submitted.already { "was submitted already as" } else { "submitted as" };
+    let line = format!(
+        "{} {what} revision {}, {}",
+        out.paint(Tone::Name, submitted.id.as_str()),
+        submitted.revision,
+        out.paint(tone(submitted.state), submitted.state.as_str())
+    );
+    out.line(line);
+    let waits =
+        submitted.reasons.iter().chain(submitted.missing.iter().filter(|m| !submitted.reasons.contains(m)));
+    sentences(out, "", &waits.cloned().collect::<Vec<_>>());
+    let line = format!("  {}", out.paint(Tone::Dim, submitted.digest.to_string()));
+    out.line(line);
+    end
+}
+
+/// A list of proposals: name, state, revision, proposer, title.
+pub(crate) fn list(out: &mut Output, all: &[Listed], empty: &str) -> Done {
+    if out.json {
+        all.iter().for_each(|one| out.record(one));
+    } else if all.is_empty() {
+        out.note(empty);
+    } else {
+        let who = |one: &Listed| one.proposer.as_ref().map_or("", |id| id.as_str()).to_owned();
+        let width = all.iter().map(|one| who(one).chars().count()).max().unwrap_or(0);
+        for one in all {
+            let line = match (&one.problem, one.state) {
+                (Some(problem), _) => {
+                    format!("{}  {}", out.paint(Tone::Name, one.id.as_str()), out.paint(Tone::Bad, problem))
+                }
+                (None, state) => {
+                    let state = state.unwrap_or(State::Draft);
+                    let (files, s) = (one.files, if one.files == 1 { " " } else { "s" });
+                    format!(
+                        "{}  {}  r{:<2} {:>3} file{s}  {:width$}  {}",
+                        out.paint(Tone::Name, one.id.as_str()),
+                        out.paint(tone(state), format!("{:17}", state.as_str())),
+                        one.revision,
+                        files,
+                        who(one),
+                        printable(&one.title)
+                    )
+                }
+            };
+            out.line(line);
+        }
+    }
+    if all.is_empty() { Done::Nothing } else { Done::Yes }
+}
+
+/// The files of a change as a patch.
+pub(crate) fn patch(out: &mut Output, files: &[FileDiff]) {
+    for file in files {
+        let line = format!(
+            "{} {}  +{} -{}",
+            out.paint(Tone::Bold, file.status.letter().to_string()),
+            out.paint(Tone::Path, &file.uri),
+            file.added,
+            file.removed
+        );
+        out.line(line);
+        if let Some(omitted) = &file.omitted {
+            let line = format!("  {}", out.paint(Tone::Dim, omitted));
+            out.line(line);
+        }
+        for hunk in &file.hunks {
+            let head = format!(
+                "@@ -{},{} +{},{} @@",
+                hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
+            );
+            let head = out.paint(Tone::Dim, head);
+            out.line(head);
+            for line in &hunk.lines {
+                let line = match line.as_bytes().first() {
+                    Some(b'+') => out.paint(Tone::Good, line),
+                    Some(b'-') => out.paint(Tone::Bad, line),
+                    Some(b'\\') => out.paint(Tone::Dim, line),
+                    _ => printable(line),
+                };
+                out.line(line);
+            }
+        }
+    }
+}
+
+/// The events, one a line with their words below.
+pub(crate) fn events(out: &mut Output, events: &[Told]) {
+    for event in events {
+        let what = match (event.kind, event.verdict) {
+            (EventKind::Review, Some(verdict)) => verdict.as_str().to_owned(),
+            (kind, _) => kind.as_str().to_owned(),
+        };
+        let tone = match event.verdict {
+            Some(Verdict::Approve) => Tone::Good,
+            Some(_) => Tone::Bad,
+            None => Tone::Bold,
+        };
+        let line = format!(
+            "  {}  {}  {} {}",
+            event.event.short(),
+            out.paint(Tone::Dim, &event.when),
+            out.paint(Tone::Name, event.actor.as_str()),
+            out.paint(tone, format!("{what} (revision {})", event.revision)),
+        );
+        out.line(line);
+        for text in event.text.iter().flat_map(|text| text.lines()) {
+            let line = format!("      {}", printable(text));
+            out.line(line);
+        }
+        for remark in &event.comments {
+            let place = match (&remark.path, remark.line) {
+                (Some(path), Some(line)) => format!("{path}:{line}: "),
+                (Some(path), None) => format!("{path}: "),
+                _ => String::new(),
+            };
+            let words = remark.text.clone().unwrap_or_default();
+            let evidence = remark.evidence.as_ref().map(|uri| format!(" <{uri}>")).unwrap_or_default();
+            let line = format!("      {}", printable(&format!("{place}{words}{evidence}")));
+            out.line(line);
+        }
+    }
+}
+
+/// A proposal's whole story.
+pub(crate) fn story(out: &mut Output, story: &Story) {
+    if out.json {
+        out.document(story);
+        return;
+    }
+    head(out, story.id.as_str(), story.state, &story.title);
+    let line = format!("  by {}, opened {}, revision {}", story.proposer, story.opened, story.revision);
+    out.line(line);
+    if let Some(merge) = story.merge {
+        out.line(format!("  merged as {}", merge.short()));
+    }
+    let missing: Vec<String> = story.missing.iter().filter(|m| !story.reasons.contains(m)).cloned().collect();
+    sentences(out, "", &story.reasons);
+    sentences(out, "", &missing);
+    sentences(out, "note: ", &story.notes);
+    findings(out, &story.findings);
+    out.line("files");
+    for file in &story.files {
+        let letter = file.status.letter();
+        let counts = match file.status {
+            FileStatus::Retyped => String::new(),
+            _ => format!("  +{} -{}", file.added, file.removed),
+        };
+        let line = format!("  {letter} {}{counts}", out.paint(Tone::Path, &file.uri));
+        out.line(line);
+    }
+    out.line("events");
+    events(out, &story.events);
+    let line = format!("digest {}", out.paint(Tone::Dim, story.digest.to_string()));
+    out.line(line);
+}
+
+/// A proposal's first line.
+pub(crate) fn head(out: &mut Output, id: &str, state: State, title: &str) {
+    let line = format!(
+        "{}  {}  {}",
+        out.paint(Tone::Name, id),
+        out.paint(tone(state), state.as_str()),
+        out.paint(Tone::Bold, title)
+    );
+    out.line(line);
+}

@@ -1,0 +1,256 @@
+//! The subcommands that change a proposal's files.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use super::actor_of;
+use super::print;
+use crate::cli::{Done, Session};
+use crate::flow::proposals::named_by;
+use crate::flow::propose::{self, Edit, Written};
+use crate::flow::vault::Vault;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::path::VaultPath;
+use crate::model::uri::{SCHEME, Uri};
+
+/// `propose write`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "The content comes from --body, from --file, or else from standard input.
+
+Examples:
+  runebook propose write 7k3 viking://user/memories/seats.md < seats.md
+  runebook propose write 7k3 user/memories/seats.md --file draft.md
+  runebook propose write 7k3 user/memories/seats.md --body \"# Seats\\nBy the window.\"")]
+pub(super) struct WriteArgs {
+    /// The proposal
+    id: String,
+    /// The file: a URI or a path
+    uri: String,
+    /// Take the content from this file (`-`: standard input)
+    #[arg(short, long, value_name = "FILE", conflicts_with = "body")]
+    file: Option<PathBuf>,
+    /// The content itself; a line end is added where it has none
+    #[arg(short, long, value_name = "TEXT")]
+    body: Option<String>,
+    /// The commit's subject
+    #[arg(short, long)]
+    message: Option<String>,
+}
+
+/// `propose edit`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The text must stand in the file exactly, and once unless --all is given. Every other byte stays.
+
+Examples:
+  runebook propose edit 7k3 user/memories/seats.md --old \"two hours\" --new \"three hours\"
+  runebook propose edit 7k3 user/memories/seats.md --append \"Likes row 12.\""
+)]
+pub(super) struct EditArgs {
+    /// The proposal
+    id: String,
+    /// The file: a URI or a path
+    uri: String,
+    /// The text that stands there
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "new",
+        required_unless_present = "append",
+        allow_hyphen_values = true
+    )]
+    old: Option<String>,
+    /// The text that shall stand there
+    #[arg(long, value_name = "TEXT", requires = "old", allow_hyphen_values = true)]
+    new: Option<String>,
+    /// Wherever the text stands, not only once
+    #[arg(long, requires = "old")]
+    all: bool,
+    /// Add this text to the end, on a line of its own
+    #[arg(long, value_name = "TEXT", conflicts_with = "old", allow_hyphen_values = true)]
+    append: Option<String>,
+    /// The commit's subject
+    #[arg(short, long)]
+    message: Option<String>,
+}
+
+/// `propose mv`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  runebook propose mv 7k3 resources/old.md resources/new.md
+  runebook propose mv 7k3 resources/drafts resources/notes")]
+pub(super) struct MvArgs {
+    /// The proposal
+    id: String,
+    /// What is moved: a file or directory
+    from: String,
+    /// Where to: a new name, or a directory that is there
+    to: String,
+    /// The commit's subject
+    #[arg(short, long)]
+    message: Option<String>,
+}
+
+/// `propose rm`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  runebook propose rm 7k3 resources/old.md
+  runebook propose rm 7k3 --recursive resources/drafts")]
+pub(super) struct RmArgs {
+    /// The proposal
+    id: String,
+    /// What is removed
+    #[arg(required = true)]
+    uris: Vec<String>,
+    /// Directories too
+    #[arg(short, long)]
+    recursive: bool,
+    /// The commit's subject
+    #[arg(short, long)]
+    message: Option<String>,
+}
+
+/// `propose from-worktree`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without PATH all edited Markdown files are taken, new ones too. Merging later accepts that your
+files are ahead of main already.
+
+Examples:
+  runebook propose from-worktree --submit
+  runebook propose from-worktree user/memories --title \"Tidy preferences\"
+  runebook propose from-worktree --into 7k3"
+)]
+pub(super) struct FromWorktreeArgs {
+    /// Only what is at or below these
+    paths: Vec<String>,
+    /// Put it into this proposal instead of a new one
+    #[arg(long, value_name = "ID")]
+    into: Option<String>,
+    /// What the new proposal is about
+    #[arg(short, long, conflicts_with = "into")]
+    title: Option<String>,
+    /// Submit it at once
+    #[arg(short, long)]
+    submit: bool,
+}
+
+/// The content cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("reading the content from {from}: {why}")]
+struct ContentError {
+    from: String,
+    why: std::io::Error,
+}
+
+impl Explain for ContentError {
+    fn kind(&self) -> Kind {
+        if self.why.kind() == std::io::ErrorKind::NotFound { Kind::Usage } else { Kind::Failed }
+    }
+}
+
+/// The place that somebody typed. In a bare repository nobody stands anywhere, so a path is one of the vault.
+pub(crate) fn place(session: &Session<'_>, vault: &Vault<'_>, text: &str) -> Result<Uri, Fault> {
+    if text.starts_with(SCHEME) {
+        return Ok(Uri::parse(text)?);
+    }
+    if vault.repo.work_dir().is_none() {
+        let path = VaultPath::parse(text)?;
+        return Ok(if text.ends_with('/') { Uri::directory(path) } else { Uri::file(path) });
+    }
+    crate::flow::locate::place(vault, text, &session.directory())
+}
+
+fn content(args: &WriteArgs, session: &Session<'_>) -> Result<Vec<u8>, ContentError> {
+    if let Some(body) = &args.body {
+        let end = if body.ends_with('\n') { "" } else { "\n" };
+        return Ok(format!("{body}{end}").into_bytes());
+    }
+    let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
+    let mut bytes = Vec::new();
+    let (read, from) = match file {
+        Some(file) => {
+            let file = session.directory().join(file);
+            (std::fs::read(&file).map(|read| bytes = read), file.display().to_string())
+        }
+        None => (std::io::stdin().read_to_end(&mut bytes).map(|_| ()), "standard input".to_owned()),
+    };
+    read.map(|()| bytes).map_err(|why| ContentError { from, why })
+}
+
+fn done(session: &mut Session<'_>, written: &Written) -> Done {
+    if session.out.json {
+        session.out.document(written);
+    } else {
+        print::written(&mut session.out, written);
+    }
+    Done::Yes
+}
+
+pub(super) fn write(args: &WriteArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
+    let actor = actor_of(session, vault)?;
+    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let uri = place(session, vault, &args.uri)?;
+    let bytes = content(args, session)?;
+    let written = propose::write(vault, &actor, &id, &uri, &bytes, args.message.as_deref())?;
+    Ok(done(session, &written))
+}
+
+pub(super) fn edit(args: &EditArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
+    let actor = actor_of(session, vault)?;
+    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let uri = place(session, vault, &args.uri)?;
+    let edit = match &args.append {
+        Some(text) => Edit::Append(text.clone()),
+        None => Edit::Replace {
+            old: args.old.clone().unwrap_or_default(),
+            new: args.new.clone().unwrap_or_default(),
+            all: args.all,
+        },
+    };
+    let written = propose::edit(vault, &actor, &id, &uri, &edit, args.message.as_deref())?;
+    Ok(done(session, &written))
+}
+
+pub(super) fn mv(args: &MvArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
+    let actor = actor_of(session, vault)?;
+    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let (from, to) = (place(session, vault, &args.from)?, place(session, vault, &args.to)?);
+    let written = propose::mv(vault, &actor, &id, &from, &to, args.message.as_deref())?;
+    Ok(done(session, &written))
+}
+
+pub(super) fn rm(args: &RmArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
+    let actor = actor_of(session, vault)?;
+    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let uris = args.uris.iter().map(|uri| place(session, vault, uri)).collect::<Result<Vec<_>, _>>()?;
+    let written = propose::rm(vault, &actor, &id, &uris, args.recursive, args.message.as_deref())?;
+    Ok(done(session, &written))
+}
+
+pub(super) fn from_worktree(
+    args: &FromWorktreeArgs,
+    session: &mut Session<'_>,
+    vault: &Vault<'_>,
+) -> Result<Done, Fault> {
+    let actor = actor_of(session, vault)?;
+    let into = args.into.as_ref().map(|id| named_by(vault, Some(&actor), Some(id))).transpose()?;
+    let places = args.paths.iter().map(|path| place(session, vault, path)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<VaultPath> = places.into_iter().map(|uri| uri.path).collect();
+    let taken = propose::from_worktree(vault, &actor, into.as_ref(), &paths, args.title.as_deref())?;
+    if session.out.json && !args.submit {
+        session.out.document(&taken);
+    } else if !session.out.json {
+        print::written(&mut session.out, &taken.written);
+    }
+    if !taken.left_out.is_empty() {
+        let names: Vec<&str> = taken.left_out.iter().take(5).map(VaultPath::as_str).collect();
+        let more = if taken.left_out.len() > 5 { ", …" } else { "" };
+        session.out.note(format!("left out, since they are no Markdown: {}{more}", names.join(", ")));
+    }
+    if args.submit {
+        let submitted = propose::submit(vault, &actor, &taken.written.id, None)?;
+        return Ok(print::submitted(&mut session.out, &submitted));
+    }
+    Ok(Done::Yes)
+}

@@ -1,0 +1,80 @@
+//! A review for people.
+
+use crate::cli::Output;
+use crate::cli::output::{Tone, printable};
+use crate::cli::propose::{events, findings, head, patch, tone};
+use crate::flow::review::{Recorded, Review};
+use crate::model::event::EventKind;
+use crate::model::proposal::State;
+
+/// Everything that a reviewer needs, the digest last.
+pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
+    let decision = &review.decision;
+    head(out, decision.proposal.as_str(), decision.state, &decision.title);
+    out.line(format!("  by {}, revision {}", decision.proposer, decision.revision));
+    let also = decision.missing.iter().filter(|missing| !decision.reasons.contains(missing));
+    for reason in decision.reasons.iter().chain(also) {
+        out.line(format!("  {}", printable(reason)));
+    }
+    for note in &decision.notes {
+        out.line(format!("  note: {}", printable(note)));
+    }
+    if let Some(merge) = decision.exact_rollback {
+        out.line(format!("  takes back {} exactly", merge.short()));
+    }
+    if !review.findings.is_empty() {
+        out.line("");
+        findings(out, &review.findings);
+    }
+    for file in &review.files {
+        out.line("");
+        if before && let Some(text) = &file.before {
+            let line = out.paint(Tone::Bold, format!("before: {}", file.diff.uri));
+            out.line(line);
+            for (number, line) in (1..).zip(text.lines()) {
+                out.line(format!("{number:>5}  {}", printable(line)));
+            }
+        }
+        patch(out, std::slice::from_ref(&file.diff));
+        for evidence in &file.evidence {
+            let uri = out.paint(Tone::Path, &evidence.uri);
+            out.line(format!(
+                "  evidence [^{}] line {}: {uri}",
+                printable(&evidence.footnote),
+                evidence.line
+            ));
+            match &evidence.excerpt {
+                Some(text) => text.lines().for_each(|line| out.line(format!("    | {}", printable(line)))),
+                None => {
+                    let line = format!("    {}", out.paint(Tone::Warn, "is not in the vault"));
+                    out.line(line);
+                }
+            }
+        }
+    }
+    let said: Vec<_> = review.events.iter().filter(|event| event.kind != EventKind::Open).cloned().collect();
+    if !said.is_empty() {
+        out.line("");
+        events(out, &said);
+    }
+    out.line("");
+    out.line(format!("digest {}", decision.digest));
+}
+
+/// What became of a verdict.
+pub(super) fn recorded(out: &mut Output, recorded: &Recorded, what: &str) {
+    let line = format!(
+        "{what} {}: {}",
+        out.paint(Tone::Name, recorded.proposal.as_str()),
+        out.paint(tone(recorded.state), recorded.state.as_str())
+    );
+    out.line(line);
+    if recorded.state == State::Approved {
+        out.note(format!("next: runebook merge {}", recorded.proposal));
+        return;
+    }
+    let also = recorded.missing.iter().filter(|missing| !recorded.reasons.contains(missing));
+    for reason in recorded.reasons.iter().chain(also) {
+        out.line(format!("  {}", printable(reason)));
+    }
+}
