@@ -1,12 +1,199 @@
 //! `runebook find`.
 
+use clap::ValueEnum;
+
+use super::output::Tone;
+use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::find::{self, FindAnswer, FindHit, FindRequest, Status};
+use crate::flow::reader;
 use crate::model::fault::Fault;
+
+/// The states that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AskedStatus {
+    /// In use
+    Active,
+    /// Unsettled
+    Pending,
+    /// Served on request only
+    Demoted,
+    /// Put away
+    Archived,
+    /// Every one
+    All,
+}
 
 /// The arguments of `runebook find`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Query:
+  seats window          words, in any order; other forms of a word are found too
+  \"over two hours\"      words one behind the other
+  tag:travel  type:episodic  path:user/  path:'user/**/seats*.md'
+  -bus  -tag:draft      not this (put the whole query in quotes, or write -- before it)
+  靠窗座位               Chinese words; single characters and parts of words are found too
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+Examples:
+  runebook find window seats
+  runebook find '\"靠窗\" tag:旅行 -巴士'
+  runebook find deploy --type procedural --since 30d -n 5
+  runebook find HTTP-403 --json | jq -r '.hits[].path'")]
+pub(crate) struct Args {
+    /// What to look for
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    /// How many memories to show at most
+    #[arg(short = 'n', long = "limit", default_value_t = 10, value_name = "N")]
+    limit: u32,
+    /// Only this type (profile, semantic, episodic, procedural, skill, resource)
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// Only what has this tag
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only paths that match this glob or begin with it
+    #[arg(long = "path", value_name = "GLOB")]
+    paths: Vec<String>,
+    /// Only what is dated from then on (2026-11-28, or 7d for the last seven days)
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Only what is dated until then, the day included
+    #[arg(long, value_name = "DATE")]
+    until: Option<String>,
+    /// Only this status; active and pending ones if not given
+    #[arg(long, value_enum, value_name = "STATUS")]
+    status: Vec<AskedStatus>,
+    /// Search the approved branch instead of the files here
+    #[arg(long)]
+    main: bool,
+    /// Show what each word adds to the scores
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    let vault = session.vault()?;
+    let access = reader::access(&vault, session.globals.acting.as_deref(), None)?;
+    let request = FindRequest {
+        query: args.query.join(" "),
+        limit: usize::try_from(args.limit).unwrap_or(10).clamp(1, 1000),
+        types: args.types,
+        tags: args.tags,
+        paths: args.paths,
+        since: args.since,
+        until: args.until,
+        statuses: args.status.iter().map(|status| status.read()).collect(),
+        main: args.main,
+        explain: args.explain,
+    };
+    let bar = Bar::new(session);
+    let answer = find::find(&vault, &access, &request, &bar)?;
+    let done = if answer.hits.is_empty() { Done::Nothing } else { Done::Yes };
+    for note in answer.freshness.notes.iter().chain(&answer.notes) {
+        session.out.note(format!("note: {note}"));
+    }
+    if answer.freshness.pending > 0 {
+        session.out.warn(format!(
+            "{} files could not be taken in; `runebook reindex -v` names them",
+            answer.freshness.pending
+        ));
+    }
+    if session.out.json {
+        session.out.document(&answer);
+    } else if answer.hits.is_empty() {
+        nothing(&answer, &request, session);
+    } else {
+        for (at, hit) in answer.hits.iter().enumerate() {
+            if at > 0 {
+                session.out.line("");
+            }
+            show(hit, session);
+        }
+    }
+    Ok(done)
+}
+
+impl AskedStatus {
+    fn read(self) -> Status {
+        match self {
+            AskedStatus::Active => Status::Active,
+            AskedStatus::Pending => Status::Pending,
+            AskedStatus::Demoted => Status::Demoted,
+            AskedStatus::Archived => Status::Archived,
+            AskedStatus::All => Status::All,
+        }
+    }
+}
+
+fn show(hit: &FindHit, session: &mut Session<'_>) {
+    let out = &mut session.out;
+    let mut head = format!("{}:{}", out.paint(Tone::Path, hit.path.as_str()), hit.line);
+    if hit.title != hit.path.stem() {
+        head.push_str(&format!("  {}", out.paint(Tone::Bold, &hit.title)));
+    }
+    let facts =
+        [hit.memory_type.as_deref(), hit.date.as_deref(), hit.status.as_deref().filter(|s| *s != "active")];
+    for fact in facts.into_iter().flatten() {
+        head.push_str(&format!("  {}", out.paint(Tone::Dim, fact)));
+    }
+    if !hit.approved {
+        head.push_str(&format!("  {}", out.paint(Tone::Warn, "not on main")));
+    }
+    out.line(head);
+    let headings: Vec<&str> = hit.headings.iter().map(String::as_str).filter(|h| *h != hit.title).collect();
+    if !headings.is_empty() {
+        let line = format!("  {}", out.paint(Tone::Dim, headings.join(" › ")));
+        out.line(line);
+    }
+    if !hit.snippet.text.is_empty() {
+        let line = format!("  {}", marked(hit, session));
+        session.out.line(line);
+    }
+    for part in &hit.explain {
+        let line = format!("  {:>9.4}  {:<9} {}", part.score, part.field, part.term);
+        session.out.line(session.out.paint(Tone::Dim, line));
+    }
+}
+
+fn marked(hit: &FindHit, session: &Session<'_>) -> String {
+    let (text, mut at, mut line) = (&hit.snippet.text, 0, String::new());
+    for (from, to) in &hit.snippet.marks {
+        line.push_str(&super::output::printable(&text[at..*from]));
+        line.push_str(&session.out.paint(Tone::Good, &text[*from..*to]));
+        at = *to;
+    }
+    line.push_str(&super::output::printable(&text[at..]));
+    line
+}
+
+fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>) {
+    let what = if request.query.trim().is_empty() {
+        "nothing was asked".to_owned()
+    } else {
+        format!("nothing found for `{}`", shortened(&answer.query))
+    };
+    session.out.note(format!(
+        "{what} ({})",
+        if answer.view == "main" { "searched main" } else { "searched the files here" }
+    ));
+    let narrow = !request.types.is_empty()
+        || !request.tags.is_empty()
+        || !request.paths.is_empty()
+        || request.since.is_some()
+        || request.until.is_some()
+        || request.query.contains(':');
+    let hint = if request.query.trim().is_empty() {
+        "say what to look for: `runebook find window seats`"
+    } else if narrow {
+        "try it without the filters, or `runebook grep` for the exact letters"
+    } else if request.statuses.is_empty() {
+        "try fewer or other words, `--status all` for what was put away, or `runebook grep` for the exact letters"
+    } else {
+        "try fewer or other words, or `runebook grep` for the exact letters"
+    };
+    session.out.note(format!("hint: {hint}"));
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() > 60 { text.chars().take(60).chain(['…']).collect() } else { text.to_owned() }
 }

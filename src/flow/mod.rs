@@ -11,6 +11,7 @@ pub mod demo;
 pub mod difference;
 pub mod events;
 pub mod example;
+pub mod find;
 pub mod gate;
 pub mod history;
 pub mod init;

@@ -17,6 +17,9 @@ mod read;
 mod scan;
 mod source;
 
+pub(super) use date::read as read_date;
+pub(super) use place::open_pair;
+
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -120,6 +123,13 @@ impl Explain for SyncError {
             SyncError::Broken(_) => "run `runebook doctor`".to_owned(),
         })
     }
+}
+
+/// Builds the index anew because of damage that an error tells of; other errors are handed back.
+pub(super) fn rebuild(vault: &Vault<'_>, progress: &dyn Progress, error: Fault) -> Result<Freshness, Fault> {
+    let reason = place::unusable(error)?;
+    let _lock = take_lock(vault, Duration::from_secs(60))?;
+    Ok(apply::build(vault, progress, reason)?.freshness)
 }
 
 /// Catalog and text index that belong together.

@@ -98,7 +98,7 @@ pub(super) fn settings(vault: &Vault<'_>) -> String {
 }
 
 /// Opens catalog and text index, frozen at one state that belongs together.
-pub(super) fn open_pair(vault: &Vault<'_>) -> Result<Pair, Fault> {
+pub(crate) fn open_pair(vault: &Vault<'_>) -> Result<Pair, Fault> {
     let dir = current(vault).ok_or(SyncError::NoIndex)?;
     let catalog = Catalog::open(&dir)?;
     for _ in 0..50 {

@@ -1,0 +1,276 @@
+//! `find`: words in, memories out. Filters hold before anything is scored; the index is brought up to date first.
+
+mod request;
+mod snippet;
+
+use globset::GlobSet;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::progress::Progress;
+use super::sync::{self, Freshness};
+use super::vault::Vault;
+use crate::catalog::{DocId, DocRow, Side};
+use crate::index::query::{self, Item, Query};
+use crate::index::search;
+use crate::index::text::Totals;
+use crate::model::access::{Access, View};
+use crate::model::actor::Sensitivity;
+use crate::model::fault::Fault;
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
+
+pub use request::{FindError, FindRequest, Status};
+pub use snippet::Snippet;
+
+/// One memory that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FindHit {
+    /// Its address.
+    pub uri: String,
+    /// Its path.
+    pub path: VaultPath,
+    /// Its title.
+    pub title: String,
+    /// The headings above the place that matched best, outermost first.
+    pub headings: Vec<String>,
+    /// The line of the snippet, counted from 1.
+    pub line: u32,
+    /// The place that matched best.
+    pub snippet: Snippet,
+    /// The day that the memory is about (`2026-11-28`), where it says one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// The type, where it has one.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub memory_type: Option<String>,
+    /// The status, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Whether main has exactly this content; if not, nobody approved it yet.
+    pub approved: bool,
+    /// The blob of the content.
+    pub oid: Oid,
+    /// The score: BM25 over all fields, comparable within one answer only.
+    pub score: f64,
+    /// What each term in each field adds to the score, with `--explain`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explain: Vec<TermScore>,
+}
+
+/// One term's part in a score.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TermScore {
+    /// The field.
+    pub field: String,
+    /// The term; `=word` is a word in its exact form, `word*` all that begin with it.
+    pub term: String,
+    /// What it adds.
+    pub score: f64,
+}
+
+/// What `find` answers.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FindAnswer {
+    /// The query.
+    pub query: String,
+    /// What was searched: `main` or `worktree`.
+    pub view: String,
+    /// How it was searched: `lexical`.
+    pub mode: String,
+    /// From which state of the vault.
+    pub freshness: Freshness,
+    /// The memories, best first.
+    pub hits: Vec<FindHit>,
+    /// What the asker should know about the query.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Searches. Changes nothing but the index.
+///
+/// # Errors
+/// When a filter cannot be understood, or there is no index and it cannot be built.
+pub fn find(
+    vault: &Vault<'_>,
+    access: &Access,
+    request: &FindRequest,
+    progress: &dyn Progress,
+) -> Result<FindAnswer, Fault> {
+    let asked = request::read(vault, request)?;
+    let freshness = sync::ensure(vault, progress)?;
+    match search_in(vault, access, request, &asked, &freshness) {
+        Ok(answer) => Ok(answer),
+        Err(error) => {
+            // Damage that only reading showed.
+            let freshness = sync::rebuild(vault, progress, error)?;
+            search_in(vault, access, request, &asked, &freshness)
+        }
+    }
+}
+
+/// What of the request is about the index.
+struct Asked {
+    query: Query,
+    kinds: Vec<u8>,
+    not_kinds: Vec<u8>,
+    statuses: Vec<u8>,
+    dates: Option<(i64, i64)>,
+    paths: Vec<PathTest>,
+    not_paths: Vec<PathTest>,
+}
+
+enum PathTest {
+    Begins(String),
+    Glob(globset::GlobMatcher),
+}
+
+impl PathTest {
+    fn holds(&self, path: &str) -> bool {
+        match self {
+            PathTest::Begins(prefix) => path.starts_with(prefix.as_str()),
+            PathTest::Glob(glob) => glob.is_match(path),
+        }
+    }
+}
+
+fn search_in(
+    vault: &Vault<'_>,
+    access: &Access,
+    request: &FindRequest,
+    asked: &Asked,
+    freshness: &Freshness,
+) -> Result<FindAnswer, Fault> {
+    let pair = sync::open_pair(vault)?;
+    let side = match access.view {
+        View::WorkTree if !request.main => sync::side(vault, &pair.catalog)?,
+        _ => Side::Main,
+    };
+    let hidden = pair.catalog.hidden(side)?;
+    let totals: Totals = serde_json::from_str(&pair.state.text).unwrap_or_default();
+    let reads = globs(access)?;
+    let path = |path: &str| {
+        reads.as_ref().is_none_or(|reads| reads.is_match(path))
+            && (asked.paths.is_empty() || asked.paths.iter().any(|test| test.holds(path)))
+            && !asked.not_paths.iter().any(|test| test.holds(path))
+    };
+    let clearance = access.actor.as_ref().map_or(Sensitivity::Restricted, |actor| actor.clearance());
+    let path_of = |doc: u64| {
+        let row = pair.catalog.doc(DocId(doc)).ok().flatten();
+        row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
+    };
+    let found = pair.text.search(
+        &search::Request {
+            query: &asked.query,
+            hidden: &hidden,
+            totals: &totals,
+            limit: request.limit,
+            kinds: &asked.kinds,
+            not_kinds: &asked.not_kinds,
+            statuses: &asked.statuses,
+            clearance: clearance as u8,
+            tags: &request.tags,
+            dates: asked.dates,
+            path: &path,
+            explain: request.explain,
+        },
+        &path_of,
+    )?;
+    let mut hits = Vec::with_capacity(found.hits.len());
+    for hit in &found.hits {
+        let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
+        hits.push(shown(vault, side, hit, row, &found.terms));
+    }
+    Ok(FindAnswer {
+        query: request.query.clone(),
+        view: if side == Side::Main { "main" } else { "worktree" }.to_owned(),
+        mode: "lexical".to_owned(),
+        freshness: freshness.clone(),
+        hits,
+        notes: found.notes,
+    })
+}
+
+fn globs(access: &Access) -> Result<Option<GlobSet>, Fault> {
+    let Some(globs) = access.actor.as_ref().and_then(|actor| actor.reads.as_ref()) else { return Ok(None) };
+    let mut set = globset::GlobSetBuilder::new();
+    for glob in globs {
+        let matcher = crate::model::policy::compile_glob(glob);
+        set.add(matcher.map_err(|why| FindError::Glob { glob: glob.clone(), why })?.glob().clone());
+    }
+    Ok(Some(set.build().map_err(|e| FindError::Glob { glob: globs.join(" "), why: e.to_string() })?))
+}
+
+fn shown(
+    vault: &Vault<'_>,
+    side: Side,
+    hit: &search::Hit,
+    row: DocRow,
+    terms: &std::collections::HashSet<String>,
+) -> FindHit {
+    let text = text_of(vault, side, &row);
+    let chunk = usize::try_from(hit.ord).ok().and_then(|ord| row.chunks.get(ord));
+    let (headings, range, line) = match chunk {
+        Some(chunk) => (chunk.headings.clone(), chunk.start..chunk.end, chunk.line),
+        None => (Vec::new(), 0..0, 1),
+    };
+    let (snippet, below) = snippet::cut(&text, range, terms);
+    let zone = vault.config.zone().unwrap_or(jiff::tz::TimeZone::UTC);
+    let date = row.date.and_then(|date| jiff::Timestamp::from_second(date).ok());
+    FindHit {
+        uri: Uri::file(row.path.clone()).to_string(),
+        title: row.title,
+        headings,
+        line: line + below,
+        snippet,
+        date: date.map(|at| at.to_zoned_datetime(zone).strftime("%Y-%m-%d").to_string()),
+        memory_type: row.memory_type,
+        status: row.status,
+        approved: row.main,
+        oid: row.oid,
+        score: (hit.score * 1e6).round() / 1e6,
+        explain: hit.parts.iter().map(term_score).collect(),
+        path: row.path,
+    }
+}
+
+fn term_score(part: &search::Part) -> TermScore {
+    use crate::index::tokenizer::{EXACT, WORD, is_cjk};
+    let term = match part.term.strip_prefix(EXACT) {
+        Some(word) => format!("={word}"),
+        None => part.term.trim_start_matches(WORD).to_owned(),
+    };
+    let alone = term.chars().count() == 1 && term.starts_with(is_cjk);
+    TermScore {
+        field: part.field.to_owned(),
+        term: if alone { format!("{term}*") } else { term },
+        score: (part.score * 1e6).round() / 1e6,
+    }
+}
+
+/// The text that a document's chunks point into; what can no longer be read gives no snippet.
+fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
+    let work = match side {
+        Side::Tree(_) => {
+            vault.repo.work_dir().and_then(|root| std::fs::read(root.join(row.path.as_str())).ok())
+        }
+        Side::Main => None,
+    };
+    let bytes = work.or_else(|| vault.repo.blob(row.oid).ok()).unwrap_or_default();
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The items of a query that filter types and paths.
+fn filters(items: &[Item]) -> impl Iterator<Item = (&str, &str)> {
+    items.iter().filter_map(|item| match item {
+        Item::Type(name) => Some(("type", name.as_str())),
+        Item::Path(path) => Some(("path", path.as_str())),
+        _ => None,
+    })
+}
+
+pub(super) fn parse(text: &str) -> Query {
+    query::parse(text)
+}
