@@ -62,11 +62,6 @@ impl Prefix {
         let docs = self.found.get(segment).map_or(&[][..], |(_, docs)| docs.as_slice());
         docs.binary_search_by_key(&doc, |(doc, _)| *doc).map_or(0, |at| docs[at].1)
     }
-
-    /// The documents of a segment.
-    pub(super) fn docs(&self, segment: usize) -> impl Iterator<Item = DocId> {
-        self.found.get(segment).map_or(&[][..], |(_, docs)| docs.as_slice()).iter().map(|(doc, _)| *doc)
-    }
 }
 
 impl Query for Prefix {

@@ -60,7 +60,6 @@ pub(super) struct Parsed {
     pub(super) oid: Oid,
     /// Whether it is what main has.
     pub(super) main: bool,
-    pub(super) from_work: bool,
     pub(super) kind: FileKind,
     pub(super) size: u64,
     pub(super) memory: Memory,
@@ -130,7 +129,6 @@ pub(super) fn read_all(
 
 impl Desk<'_> {
     fn read(&self, job: Job, repo: &mut Option<Repo>, git_dir: &PathBuf) -> Read {
-        let from_work = job.from == From::Work;
         let bytes = match (job.from, self.root) {
             (From::Work, Some(root)) => match std::fs::read(root.join(job.path.as_str())) {
                 Ok(bytes) => bytes,
@@ -163,7 +161,6 @@ impl Desk<'_> {
         Read::New(Box::new(Parsed {
             oid,
             main: job.main == Some(oid),
-            from_work,
             kind,
             size: bytes.len() as u64,
             memory,
