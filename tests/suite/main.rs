@@ -4,6 +4,7 @@ mod architecture;
 mod attack;
 mod audit;
 mod browse;
+mod check;
 mod decide;
 mod events;
 mod example;
