@@ -19,6 +19,12 @@ pub(super) static CHECK: Check = Check {
     cases: &[
         case("broken", Severity::Warning, Severity::Warning, "a link leads to nothing"),
         case(
+            "attachment",
+            Severity::Warning,
+            Severity::Warning,
+            "a picture or another attachment is not there",
+        ),
+        case(
             "ambiguous",
             Severity::Warning,
             Severity::Warning,
