@@ -100,7 +100,7 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let message = format!("{shown} is found by an alias of {file} only; Obsidian does not follow it");
             let text = link.text.as_deref().unwrap_or(&link.target);
             let name = target_of(link, &file, subject);
-            sink.add("alias", line, message, Some(format!("write [[{name}{}|{text}]]", fragment_of(link))));
+            sink.add("alias", line, message, Some(instead(link, &shown, &name, text)));
         }
         Resolution::Ambiguous(files) => {
             let (first, others) = match files.split_first() {
@@ -114,12 +114,7 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let near = nearest_place(&files, &memory.path).unwrap_or(first);
             let path = near.as_str().strip_suffix(".md").unwrap_or(near.as_str());
             let text = link.text.as_deref().unwrap_or(&link.target);
-            sink.add(
-                "ambiguous",
-                line,
-                message,
-                Some(format!("write [[{path}{}|{text}]]", fragment_of(link))),
-            );
+            sink.add("ambiguous", line, message, Some(instead(link, &shown, path, text)));
         }
         Resolution::Broken if leaves(link, &memory.path) => {
             let message = format!("{shown} leads out of the vault");
@@ -170,8 +165,11 @@ fn is_attachment(link: &Link) -> bool {
     known || (link.embed && plain && !ending.eq_ignore_ascii_case("md"))
 }
 
-fn fragment_of(link: &Link) -> String {
-    link.fragment.as_ref().map_or(String::new(), |fragment| format!("#{fragment}"))
+/// The link as it should be written: in a table the bar keeps its backslash, an embed its mark.
+fn instead(link: &Link, shown: &str, target: &str, text: &str) -> String {
+    let fragment = link.fragment.as_ref().map_or(String::new(), |fragment| format!("#{fragment}"));
+    let (mark, bar) = (if link.embed { "!" } else { "" }, if shown.contains("\\|") { "\\|" } else { "|" });
+    format!("write {mark}[[{target}{fragment}{bar}{text}]]")
 }
 
 /// The shortest name that leads to a file: its own, where no other has it.
