@@ -18,6 +18,7 @@ use crate::model::path::VaultPath;
 use crate::model::policy::Rules;
 
 pub use nearest::Nearest;
+pub use path::unportable;
 pub use runner::{Run, run, sorted};
 
 /// What a check may ask about the state of the vault that it judges.

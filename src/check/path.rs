@@ -156,7 +156,8 @@ fn portable(path: &VaultPath, sink: &mut Sink<'_>) {
 }
 
 /// Why some system cannot hold a name.
-fn unportable(segment: &str) -> Option<String> {
+#[must_use]
+pub fn unportable(segment: &str) -> Option<String> {
     if let Some(c) = segment.chars().find(|c| c.is_control()) {
         return Some(format!("has the control character U+{:04X}", u32::from(c)));
     }

@@ -1,12 +1,77 @@
 //! `runebook commit`.
 
+use super::ls::one_line;
+use super::output::Tone;
 use super::{Done, Session};
+use crate::flow::commit::{self, Request};
+use crate::flow::{locate, own};
 use crate::model::fault::Fault;
+use crate::store::git::Differs;
 
 /// The arguments of `runebook commit`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  runebook commit -m \"What I learned in Lisbon\"
+  runebook commit user/memories/seats.md
+  runebook commit --all                       attachments too
+Commits what changed in Markdown files and in files that git knows already. Other staged work stays staged.
+Exit status 1 when there is nothing to commit.")]
+pub(crate) struct Args {
+    /// What to commit, with all that stands below; everything if left out
+    #[arg(value_name = "URI|PATH")]
+    paths: Vec<String>,
+    /// The message; made from the changes if left out
+    #[arg(short, long)]
+    message: Option<String>,
+    /// Add new files that are no Markdown too
+    #[arg(short, long)]
+    all: bool,
+}
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    let vault = session.vault()?;
+    let standing = session.directory();
+    own::person(&vault, session.globals.acting.as_deref(), "commit")?;
+    vault.root()?;
+    let paths = args.paths.iter().map(|text| Ok(locate::changed(&vault, text, &standing)?.path));
+    let paths = paths.collect::<Result<_, Fault>>()?;
+    let request = Request { message: args.message, paths, all: args.all };
+    let answer = commit::commit(&vault, session.globals.acting.as_deref(), &request)?;
+    let out = &mut session.out;
+    if out.json {
+        out.document(&answer);
+    } else {
+        for file in &answer.files {
+            let (letter, tone) = match file.change {
+                Differs::Added => ("A", Tone::Good),
+                Differs::Modified => ("M", Tone::Warn),
+                Differs::Deleted => ("D", Tone::Bad),
+            };
+            let line = format!(
+                "{} {}",
+                out.paint(tone, letter),
+                out.paint(Tone::Path, one_line(file.path.as_str()))
+            );
+            out.line(line);
+        }
+        match &answer.commit {
+            Some(commit) => {
+                let line = format!(
+                    "{} on {} by {}: {}",
+                    out.paint(Tone::Name, commit.short()),
+                    out.paint(Tone::Name, &answer.branch),
+                    answer.actor,
+                    out.plain(&answer.subject)
+                );
+                out.line(line);
+            }
+            None => out.line("nothing to commit"),
+        }
+        if !answer.left.is_empty() {
+            let some: Vec<String> = answer.left.iter().take(5).map(|path| one_line(path.as_str())).collect();
+            let more = if answer.left.len() > 5 { ", …" } else { "" };
+            out.note(format!("not added: {}{more}; name them or add `--all`", some.join(", ")));
+        }
+    }
+    Ok(if answer.commit.is_some() { Done::Yes } else { Done::Nothing })
 }

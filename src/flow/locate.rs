@@ -8,6 +8,7 @@ use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::link::name_key;
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
+use crate::store::git::Head;
 
 /// Why a text leads nowhere.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +140,31 @@ pub fn place(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Faul
     let stands = |uri: &Uri| root.join(uri.path.parent().as_str()).is_dir();
     let first = candidates.drain(..).find(stands);
     first.or(wanted).ok_or_else(|| outside(vault, text).into())
+}
+
+/// The place that a text names for committing: something that stands there or stood there in HEAD.
+///
+/// # Errors
+/// When it leaves the vault or nothing is known of it.
+pub fn changed(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
+    let reader = Reader::open(vault, None, None)?;
+    match find(&reader, text, standing) {
+        Ok(target) => Ok(target.uri),
+        Err(error) => {
+            let head = match vault.repo.head()? {
+                Head::Branch(_, oid) => oid,
+                Head::Detached(oid) => Some(oid),
+            };
+            let Some(head) = head else { return Err(error) };
+            let tree = vault.repo.tree_of(head)?;
+            for uri in candidates(vault, text, standing)? {
+                if vault.repo.entry_at(tree, &uri.path)?.is_some() {
+                    return Ok(uri);
+                }
+            }
+            Err(error)
+        }
+    }
 }
 
 fn outside(vault: &Vault<'_>, text: &str) -> LocateError {

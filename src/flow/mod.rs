@@ -2,10 +2,12 @@
 //! request and answer; a face (`cli`) only parses and prints.
 
 pub mod acting;
+pub mod actors;
 pub mod audit;
 pub mod branch;
 pub mod browse;
 pub mod check;
+pub mod commit;
 pub mod decide;
 pub mod demo;
 pub mod difference;
@@ -17,6 +19,7 @@ pub mod history;
 pub mod init;
 pub mod locate;
 pub mod merge;
+pub mod own;
 pub mod preset;
 pub mod progress;
 pub mod proposals;

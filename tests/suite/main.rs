@@ -16,3 +16,4 @@ mod schemas;
 mod support;
 mod transcript;
 mod uri;
+mod write;

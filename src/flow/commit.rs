@@ -1,0 +1,282 @@
+//! A person's own commit on the approved branch.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::acting;
+use super::own::OwnError;
+use super::reader::is_git;
+use super::vault::{Governance, Vault};
+use crate::model::actor::{Actor, Role};
+use crate::model::change::{Change, ChangeSet};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::{ActorId, Oid};
+use crate::model::path::VaultPath;
+use crate::model::policy::Direct;
+use crate::store::git::{Differs, Head, OwnCommit, WorkChange};
+use crate::store::lock::{self, Lock};
+
+/// What is asked of `commit`.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The message; made from the changes if left out.
+    pub message: Option<String>,
+    /// What to commit, with what stands below; empty means every change.
+    pub paths: Vec<VaultPath>,
+    /// Whether files that are no Markdown are added too.
+    pub all: bool,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Committed {
+    /// The file.
+    pub path: VaultPath,
+    /// How it changed.
+    pub change: Differs,
+}
+
+/// What `commit` did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The commit; absent when nothing was to be committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Oid>,
+    /// Who made it.
+    pub actor: ActorId,
+    /// The approved branch.
+    pub branch: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// Its files.
+    pub files: Vec<Committed>,
+    /// New files that were not asked for: no Markdown, or hidden.
+    pub left: Vec<VaultPath>,
+}
+
+/// Why nothing is committed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Another branch is checked out.
+    #[error("`{at}` is checked out, and approved memories stand on `{main}`")]
+    OtherBranch {
+        /// What is checked out.
+        at: String,
+        /// The approved branch.
+        main: String,
+    },
+    /// Git is in the middle of something.
+    #[error("a {0} is under way")]
+    UnderWay(&'static str),
+    /// Files are unmerged.
+    #[error("`{0}` has an unresolved conflict")]
+    Unmerged(VaultPath),
+    /// The policy lets others change a path.
+    #[error("{} may not commit directly: {}", actor, list(paths))]
+    Reserved {
+        /// Who acts.
+        actor: ActorId,
+        /// The paths and who may.
+        paths: Vec<(VaultPath, Direct)>,
+    },
+    /// A name is no UTF-8.
+    #[error("a changed file has a name that is not UTF-8")]
+    Name,
+}
+
+fn list(paths: &[(VaultPath, Direct)]) -> String {
+    let words = |direct: &Direct| match direct {
+        Direct::Person => "persons",
+        Direct::Admin => "admins only",
+        Direct::Nobody => "by proposal only",
+    };
+    let mut shown: Vec<String> =
+        paths.iter().take(10).map(|(p, direct)| format!("{p} ({})", words(direct))).collect();
+    if paths.len() > 10 {
+        shown.push(format!("and {} more", paths.len() - 10));
+    }
+    shown.join(", ")
+}
+
+impl Explain for CommitError {
+    fn kind(&self) -> Kind {
+        match self {
+            CommitError::OtherBranch { .. } => Kind::Usage,
+            CommitError::UnderWay(_) | CommitError::Unmerged(_) => Kind::Conflict,
+            CommitError::Reserved { .. } => Kind::NotAllowed,
+            CommitError::Name => Kind::Failed,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            CommitError::OtherBranch { main, .. } => Some(format!(
+                "switch to it with `git switch {main}` and commit there; on another branch use `git commit`"
+            )),
+            CommitError::UnderWay(what) => Some(format!("finish it, or end it with `git {what} --abort`")),
+            CommitError::Unmerged(path) => Some(format!("resolve it in {path}, then `git add {path}`")),
+            CommitError::Reserved { .. } => Some(
+                "propose them with `runebook propose from-worktree`, or commit other files by naming them; `runebook doctor PATH` explains the rule".to_owned(),
+            ),
+            CommitError::Name => Some("rename it; `runebook doctor` names it".to_owned()),
+        }
+    }
+}
+
+/// That main is checked out and nothing of git's is half done.
+///
+/// # Errors
+/// When it is not so.
+pub fn on_main(vault: &Vault<'_>) -> Result<(), Fault> {
+    vault.root()?;
+    let main = vault.config.main_branch.clone();
+    match vault.repo.head()? {
+        Head::Branch(branch, _) if branch == main => {}
+        Head::Branch(at, _) => return Err(CommitError::OtherBranch { at, main }.into()),
+        Head::Detached(oid) => return Err(CommitError::OtherBranch { at: oid.short(), main }.into()),
+    }
+    match vault.repo.under_way() {
+        Some(what) => Err(CommitError::UnderWay(what).into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether the policy lets an actor commit a path without a proposal.
+#[must_use]
+pub fn may_commit(governance: &Governance, actor: &Actor, path: &VaultPath) -> Result<(), Direct> {
+    let direct = governance.rules.for_path(path).direct;
+    let may = actor.is_person()
+        && match direct {
+            Direct::Person => true,
+            Direct::Admin => actor.has(Role::Admin),
+            Direct::Nobody => false,
+        };
+    if may { Ok(()) } else { Err(direct) }
+}
+
+/// Commits a person's changes on main as that person. Staged work that is not asked for stays staged.
+///
+/// # Errors
+/// When an agent acts, another branch is checked out, or the policy reserves a path. Nothing has changed then.
+pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Result<Answer, Fault> {
+    let governance = vault.governance(vault.main()?)?;
+    let actor = acting::acting(vault, &governance, asked)?;
+    if !actor.is_person() {
+        return Err(OwnError::Agent { verb: "commit", actor: actor.id.to_string() }.into());
+    }
+    on_main(vault)?;
+    let _lock = Lock::take(&vault.derived_dir().join("lock"), "commit", lock::PATIENCE)?;
+    super::merge::recover(vault)?;
+    // Main may have moved while we waited.
+    let governance = vault.governance(vault.main()?)?;
+    let (wanted, left) = select(vault.repo.changes(&request.paths)?, request)?;
+    let refused: Vec<(VaultPath, Direct)> = wanted
+        .iter()
+        .filter_map(|file| may_commit(&governance, &actor, &file.path).err().map(|d| (file.path.clone(), d)))
+        .collect();
+    if !refused.is_empty() {
+        return Err(CommitError::Reserved { actor: actor.id, paths: refused }.into());
+    }
+    let mut changes = ChangeSet::default();
+    let root = vault.root()?;
+    for file in &wanted {
+        vault.env.go_on()?;
+        let change = match vault.repo.add_file(root, &file.path)? {
+            Some(entry) => Change::Put(entry),
+            None => Change::Delete,
+        };
+        changes.changes.insert(file.path.clone(), change);
+    }
+    let message = message(request.message.as_deref(), &wanted);
+    let subject = message.lines().next().unwrap_or_default().to_owned();
+    let ident = acting::ident(vault, &actor);
+    let commit = if changes.is_empty() {
+        None
+    } else {
+        vault.repo.commit_own(&OwnCommit { changes: &changes, ident, message })?
+    };
+    let files = if commit.is_some() { wanted } else { Vec::new() };
+    Ok(Answer { commit, actor: actor.id, branch: vault.config.main_branch.clone(), subject, files, left })
+}
+
+/// What is committed, and what new files are left alone because nobody asked for them.
+fn select(
+    changes: Vec<WorkChange>,
+    request: &Request,
+) -> Result<(Vec<Committed>, Vec<VaultPath>), CommitError> {
+    let (mut wanted, mut left) = (Vec::new(), Vec::new());
+    for change in changes {
+        let named = change.path.as_ref().is_some_and(|path| request.paths.contains(path));
+        let Some(path) = change.path.clone() else {
+            if change.untracked {
+                continue;
+            }
+            return Err(CommitError::Name);
+        };
+        if change.unmerged {
+            return Err(CommitError::Unmerged(path));
+        }
+        let new = change.overall() == Differs::Added;
+        let is_memory = path.is_markdown() && !path.is_hidden();
+        let settings = path.as_str().starts_with(".runebook/");
+        if is_git(&path) {
+            continue;
+        }
+        if !new || is_memory || settings || named || request.all {
+            wanted.push(Committed { change: change.overall(), path });
+        } else if change.staged.is_none() {
+            left.push(path);
+        }
+    }
+    Ok((wanted, left))
+}
+
+fn message(given: Option<&str>, files: &[Committed]) -> String {
+    let text = match given.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(text) => text.to_owned(),
+        None => {
+            let verb = |change| match change {
+                Differs::Added => "Add",
+                Differs::Modified => "Change",
+                Differs::Deleted => "Remove",
+            };
+            let mut verbs: Vec<&str> = files.iter().map(|file| verb(file.change)).collect();
+            verbs.dedup();
+            let what = match files {
+                [file] => file.path.as_str().escape_debug().to_string(),
+                files => format!("{} files", files.len()),
+            };
+            format!("{} {what}", if verbs.len() == 1 { verbs[0] } else { "Change" })
+        }
+    };
+    clean(&text)
+}
+
+/// A message in git's strict form that nobody can take for an event of a proposal.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.replace("\r\n", "\n").replace(['\r', '\0'], " ").lines() {
+        if line.starts_with("Runebook-") {
+            out.push_str("| ");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_plain() {
+        assert_eq!(clean("a\r\n\r\nRunebook-Event: review  \0"), "a\n\n| Runebook-Event: review\n");
+        let file = |path: &str, change| Committed { path: VaultPath::parse(path).unwrap(), change };
+        assert_eq!(message(None, &[file("a.md", Differs::Added)]), "Add a.md\n");
+        let two = [file("a.md", Differs::Added), file("b.md", Differs::Deleted)];
+        assert_eq!(message(None, &two), "Change 2 files\n");
+        assert_eq!(message(Some(" x "), &two), "x\n");
+    }
+}

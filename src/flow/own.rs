@@ -1,0 +1,514 @@
+//! What a person does in the work tree with their own hands: new memories, moving, removing.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::locate::Target;
+use super::reader::{self, Stands, is_git};
+use super::vault::Vault;
+use crate::check;
+use crate::markdown;
+use crate::model::actor::Actor;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::Finding;
+use crate::model::front_matter::MemoryType;
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
+use crate::store::files::{self, FileError};
+use crate::store::git::{Head, Repo};
+use crate::store::walk::{WalkOptions, walk};
+
+/// Why something is not done in the work tree.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnError {
+    /// An agent tries what is for people.
+    #[error("`{verb}` changes the files themselves, which is for people; {actor} is an agent")]
+    Agent {
+        /// The verb.
+        verb: &'static str,
+        /// The agent.
+        actor: String,
+    },
+    /// A new name that some system cannot hold.
+    #[error("`{name}` cannot be the name of a new file: it {why}")]
+    Name {
+        /// The segment.
+        name: String,
+        /// What is wrong with it, as a verb phrase.
+        why: String,
+    },
+    /// A name that differs from another one only in case or form.
+    #[error(
+        "`{path}` differs from `{twin}` only in case or in the form of its letters; on other systems they are one"
+    )]
+    Twin {
+        /// The new path.
+        path: VaultPath,
+        /// What is there.
+        twin: VaultPath,
+    },
+    /// The path is the program's or git's.
+    #[error("`{0}` holds settings, and is changed with an editor and `runebook commit`")]
+    Settings(VaultPath),
+    /// The root itself.
+    #[error("the root of the vault cannot be moved or removed")]
+    Root,
+    /// A memory is a Markdown file.
+    #[error("`{0}` is no Markdown file by its name")]
+    NotMarkdown(VaultPath),
+    /// A file stands where a directory is needed.
+    #[error("`{0}` is a file, so nothing can stand below it")]
+    BelowFile(VaultPath),
+    /// A directory, and `-r` was not said.
+    #[error("`{0}` is a directory")]
+    Directory(VaultPath),
+    /// A directory cannot go into itself.
+    #[error("`{from}` cannot be moved into itself (`{to}`)")]
+    IntoItself {
+        /// What was to be moved.
+        from: VaultPath,
+        /// Where to.
+        to: VaultPath,
+    },
+    /// The file system refuses.
+    #[error("{doing} `{path}`: {why}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: VaultPath,
+        /// Why.
+        why: std::io::Error,
+    },
+}
+
+impl Explain for OwnError {
+    fn kind(&self) -> Kind {
+        match self {
+            OwnError::Agent { .. } => Kind::NotAllowed,
+            OwnError::Twin { .. } => Kind::Conflict,
+            OwnError::Io { .. } => Kind::Failed,
+            _ => Kind::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            OwnError::Agent { verb, .. } => Some(match *verb {
+                "mv" => "propose it: `runebook propose new`, then `runebook propose mv`".to_owned(),
+                "rm" => "propose it: `runebook propose new`, then `runebook propose rm`".to_owned(),
+                _ => "propose it: `runebook propose new`, then `runebook propose write`".to_owned(),
+            }),
+            OwnError::Name { name, .. } => Some(match portable(name) {
+                Some(better) => format!("call it `{better}`"),
+                None => "choose another name".to_owned(),
+            }),
+            OwnError::Twin { twin, .. } => Some(format!("choose another name, or change `{twin}`")),
+            OwnError::Settings(path) => {
+                Some(format!("open {path} in your editor, then `runebook commit {path}`"))
+            }
+            OwnError::NotMarkdown(path) => Some(format!("call it `{path}.md`")),
+            OwnError::Directory(_) => Some("add `-r` to remove it with all that it holds".to_owned()),
+            OwnError::BelowFile(_) | OwnError::Root | OwnError::IntoItself { .. } => {
+                Some("choose another place".to_owned())
+            }
+            OwnError::Io { why, .. } if why.kind() == std::io::ErrorKind::CrossesDevices => {
+                Some("it lies on another file system: move it with your system's tools".to_owned())
+            }
+            OwnError::Io { .. } => None,
+        }
+    }
+}
+
+/// A name like this one that every system can hold.
+fn portable(name: &str) -> Option<String> {
+    let clean: String = name
+        .chars()
+        .map(|c| {
+            if c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\') {
+                '-'
+            } else {
+                c
+            }
+        })
+        .collect();
+    let clean = clean.trim_matches([' ', '.']).to_owned();
+    let clean = if check::unportable(&clean).is_some() { format!("_{clean}") } else { clean };
+    (clean != name && !clean.is_empty() && check::unportable(&clean).is_none()).then_some(clean)
+}
+
+/// The person who works with the files; `None` for one of whom the vault does not know.
+///
+/// # Errors
+/// When it is an agent, which works by proposals.
+pub fn person(vault: &Vault<'_>, asked: Option<&str>, verb: &'static str) -> Result<Option<Actor>, Fault> {
+    let access = reader::access(vault, asked, None)?;
+    match access.actor {
+        Some(actor) if !actor.is_person() => {
+            Err(OwnError::Agent { verb, actor: actor.id.to_string() }.into())
+        }
+        actor => Ok(actor),
+    }
+}
+
+/// Whether a path may be given to something new: names that every system holds, no twin, nothing in the way.
+fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> Result<(), Fault> {
+    if path.is_root() {
+        return Err(OwnError::Root.into());
+    }
+    if is_git(path) || path.is_within(&VaultPath::parse(".runebook")?) {
+        return Err(OwnError::Settings(path.clone()).into());
+    }
+    for name in path.as_str().split('/') {
+        if let Some(why) = check::unportable(name) {
+            return Err(OwnError::Name { name: name.to_owned(), why }.into());
+        }
+    }
+    let mut chain: Vec<VaultPath> = path.ancestors().filter(|above| !above.is_root()).collect();
+    chain.reverse();
+    chain.push(path.clone());
+    for part in chain {
+        let at = files::place(root, &part)?;
+        if part != *path && at.is_file() {
+            return Err(OwnError::BelowFile(part).into());
+        }
+        if let Some(twin) = twin(root, &part)
+            && Some(&twin) != old
+        {
+            return Err(OwnError::Twin { path: path.clone(), twin }.into());
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the same directory under a name that other systems take for the same one.
+fn twin(root: &Path, path: &VaultPath) -> Option<VaultPath> {
+    let key = path.collision_key();
+    let entries = std::fs::read_dir(root.join(path.parent().as_str())).ok()?;
+    entries.flatten().find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let full = if path.parent().is_root() { name } else { format!("{}/{name}", path.parent()) };
+        let other = VaultPath::from_disk(full.as_bytes())?;
+        (other != *path && other.collision_key() == key).then_some(other)
+    })
+}
+
+/// What is asked of `new`.
+#[derive(Debug, Clone, Default)]
+pub struct NewMemory {
+    /// What it is; by its place if left out.
+    pub kind: Option<MemoryType>,
+    /// Its title; by its name if left out.
+    pub title: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its text; a heading with the title if left out.
+    pub body: Option<String>,
+}
+
+/// What `new` made.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Made {
+    /// Where it stands.
+    pub path: VaultPath,
+    /// Its address.
+    pub uri: String,
+    /// Its name for ever: a ULID.
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// Its title.
+    pub title: String,
+    /// What is wrong with it already.
+    pub problems: Vec<Finding>,
+}
+
+/// The type that a place suggests.
+#[must_use]
+pub fn type_of_place(path: &VaultPath) -> MemoryType {
+    let within = |name: &str| path.parent().as_str().split('/').any(|segment| segment == name);
+    if within("skills") {
+        MemoryType::Skill
+    } else if within("profile") {
+        MemoryType::Profile
+    } else if within("events") {
+        MemoryType::Episodic
+    } else if within("procedures") {
+        MemoryType::Procedural
+    } else if path.scope() == Some("resources") {
+        MemoryType::Resource
+    } else {
+        MemoryType::Semantic
+    }
+}
+
+/// A name without an ending of its own gets `.md`.
+fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
+    if path.is_markdown() {
+        return Ok(path);
+    }
+    let ending = |e: &str| {
+        e.len() <= 5
+            && e.bytes().all(|b| b.is_ascii_alphanumeric())
+            && e.bytes().any(|b| b.is_ascii_alphabetic())
+    };
+    if path.extension().is_some_and(ending) {
+        return Err(OwnError::NotMarkdown(path).into());
+    }
+    Ok(VaultPath::parse(&format!("{path}.md"))?)
+}
+
+/// Makes a memory: an id, the time, the source `person`. Never writes over anything.
+///
+/// # Errors
+/// When something stands there, the name is none that every system holds, or it cannot be written.
+pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault> {
+    let root = vault.root()?;
+    if at.path.is_root() || at.directory {
+        return Err(OwnError::Directory(at.path.clone()).into());
+    }
+    let path = with_ending(at.path.clone())?;
+    admit(root, &path, None)?;
+    let milliseconds = u64::try_from(vault.clock.now().as_millisecond()).unwrap_or(0);
+    let random = vault.env.entropy.bytes::<16>().map_err(|why| OwnError::Io {
+        doing: "making an id for",
+        path: path.clone(),
+        why,
+    })?;
+    let id = ulid::Ulid::from_parts(milliseconds, u128::from_be_bytes(random)).to_string();
+    let kind = asked.kind.unwrap_or_else(|| type_of_place(&path));
+    let title = asked.title.unwrap_or_else(|| path.stem().replace(['-', '_'], " "));
+    let mut fields: Vec<(&str, serde_json::Value)> = vec![
+        ("id", id.clone().into()),
+        ("type", serde_json::to_value(kind).unwrap_or_default()),
+        ("title", title.clone().into()),
+        ("created", vault.clock.stamp().into()),
+        ("source", "person".into()),
+    ];
+    if !asked.tags.is_empty() {
+        fields.push(("tags", asked.tags.into()));
+    }
+    // The vault may have names of its own for our fields.
+    let names = &vault.config.fields;
+    let named: Vec<(&str, serde_json::Value)> = fields
+        .into_iter()
+        .map(|(name, value)| (names.get(name).map_or(name, String::as_str), value))
+        .collect();
+    let mut body = asked.body.unwrap_or_else(|| format!("# {title}\n"));
+    if !body.is_empty() && !body.ends_with('\n') {
+        body.push('\n');
+    }
+    let text = markdown::compose::memory(&named, &body);
+    files::create(root, &path, text.as_bytes())?;
+    let problems = markdown::read(&path, text.as_bytes(), names).problems;
+    Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
+}
+
+/// What `mv` did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Moved {
+    /// Where it stood.
+    pub from: VaultPath,
+    /// Where it stands.
+    pub to: VaultPath,
+    /// Whether it is a directory.
+    pub directory: bool,
+}
+
+/// Moves or renames a file or directory with all edits that were not committed. Nothing is written over.
+///
+/// # Errors
+/// When something stands at the new place, or its name is none that every system holds.
+pub fn mv(vault: &Vault<'_>, from: &Target, to: &Uri) -> Result<Moved, Fault> {
+    let root = vault.root()?;
+    let old = &from.uri.path;
+    if old.is_root() {
+        return Err(OwnError::Root.into());
+    }
+    if old.is_within(&VaultPath::parse(".runebook")?) {
+        return Err(OwnError::Settings(old.clone()).into());
+    }
+    let into = files::place_to_read(root, &to.path)?.is_dir() && to.path != *old;
+    let new = if into || to.directory { to.path.join(old.name())? } else { to.path.clone() };
+    if from.kind == Stands::Directory && new.is_within(old) {
+        return Err(OwnError::IntoItself { from: old.clone(), to: new }.into());
+    }
+    admit(root, &new, Some(old))?;
+    let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
+    // On a system that ignores case, the new name of the same file is there already: that is no obstacle.
+    if target.symlink_metadata().is_ok() && !is_same_file(&source, &target) {
+        return Err(FileError::Exists(new).into());
+    }
+    let io = |why| OwnError::Io { doing: "moving", path: old.clone(), why };
+    if let Some(directory) = target.parent() {
+        std::fs::create_dir_all(directory).map_err(io)?;
+    }
+    if from.kind == Stands::File && !is_same_file(&source, &target) {
+        // A second name first: unlike a rename it never replaces what appeared there a moment ago.
+        match std::fs::hard_link(&source, &target) {
+            Ok(()) => std::fs::remove_file(&source).map_err(io)?,
+            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(FileError::Exists(new).into());
+            }
+            Err(_) => std::fs::rename(&source, &target).map_err(io)?,
+        }
+    } else {
+        std::fs::rename(&source, &target).map_err(io)?;
+    }
+    Ok(Moved { from: old.clone(), to: new, directory: from.kind == Stands::Directory })
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let id = |path: &Path| path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()));
+        id(a).is_some() && id(a) == id(b)
+    }
+    #[cfg(not(unix))]
+    {
+        a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
+    }
+}
+
+/// What `rm` did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Removed {
+    /// What was removed.
+    pub path: VaultPath,
+    /// Whether it was a directory.
+    pub directory: bool,
+    /// Where it is kept, because git does not have all of it; absent when git has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<PathBuf>,
+}
+
+/// Removes a file or, if `recursive`, a directory. What git does not have is kept in the git directory.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
+    let root = vault.root()?;
+    let path = &target.uri.path;
+    if path.is_root() {
+        return Err(OwnError::Root.into());
+    }
+    if path.is_within(&VaultPath::parse(".runebook")?) {
+        return Err(OwnError::Settings(path.clone()).into());
+    }
+    let directory = target.kind == Stands::Directory;
+    if directory && !recursive {
+        return Err(OwnError::Directory(path.clone()).into());
+    }
+    let at = files::place(root, path)?;
+    let io = |why| OwnError::Io { doing: "removing", path: path.clone(), why };
+    let kept = if git_has_all(vault, path, directory)? {
+        if directory { std::fs::remove_dir_all(&at) } else { std::fs::remove_file(&at) }.map_err(io)?;
+        None
+    } else {
+        let stamp = vault.clock.now_zoned().strftime("%Y%m%dT%H%M%S").to_string();
+        let bin = vault.repo.git_dir().join("runebook/trash");
+        std::fs::create_dir_all(&bin).map_err(io)?;
+        let place =
+            tempfile::Builder::new().prefix(&format!("{stamp}-")).tempdir_in(&bin).map_err(io)?.keep();
+        let kept = place.join(path.as_str());
+        std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
+        std::fs::rename(&at, &kept).map_err(io)?;
+        Some(kept)
+    };
+    remove_empty_parents(root, path);
+    Ok(Removed { path: path.clone(), directory, kept })
+}
+
+/// Git has no empty directories, so what a removal leaves empty goes too.
+fn remove_empty_parents(root: &Path, path: &VaultPath) {
+    for above in path.ancestors().filter(|above| !above.is_root()) {
+        if std::fs::remove_dir(root.join(above.as_str())).is_err() {
+            break;
+        }
+    }
+}
+
+/// Whether everything at a path is in HEAD's commit byte for byte.
+fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<bool, Fault> {
+    let head = match vault.repo.head()? {
+        Head::Branch(_, oid) => oid,
+        Head::Detached(oid) => Some(oid),
+    };
+    let Some(head) = head else { return Ok(false) };
+    let root = vault.root()?;
+    let tree = vault.repo.tree_of(head)?;
+    let files = if directory {
+        let options =
+            WalkOptions { hidden: true, git_ignored: true, below: path.clone(), ..WalkOptions::default() };
+        let found = walk(root, &options);
+        // A nested repository, an unreadable directory, an odd name: what the walk cannot see is kept.
+        if !found.problems.is_empty() || !only_plain(&root.join(path.as_str())) {
+            return Ok(false);
+        }
+        found.files.into_iter().map(|file| file.path).collect()
+    } else {
+        vec![path.clone()]
+    };
+    for file in files {
+        vault.env.go_on()?;
+        let entry = vault.repo.entry_at(tree, &file)?;
+        let bytes = std::fs::read(root.join(file.as_str()));
+        let same = matches!((entry, bytes), (Some(entry), Ok(bytes)) if Repo::hash_blob(&bytes) == entry.oid);
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether there are only plain files and directories, and no repository.
+fn only_plain(at: &Path) -> bool {
+    let mut queue = vec![at.to_owned()];
+    while let Some(directory) = queue.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { return false };
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            match entry.file_type() {
+                Ok(kind)
+                    if kind.is_dir() && entry.file_name() != ".git" && entry.file_name() != ".runebook" =>
+                {
+                    queue.push(entry.path())
+                }
+                Ok(kind) if kind.is_file() && entry.file_name() != ".git" => {}
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_get_an_ending_and_a_type() {
+        let of = |text: &str| with_ending(VaultPath::parse(text).unwrap()).map(|p| p.to_string()).ok();
+        assert_eq!(of("user/seats").as_deref(), Some("user/seats.md"));
+        assert_eq!(of("user/2026.11").as_deref(), Some("user/2026.11.md"));
+        assert_eq!(of("a.markdown").as_deref(), Some("a.markdown"));
+        assert_eq!(of("face.png"), None);
+        let kind = |text: &str| type_of_place(&VaultPath::parse(text).unwrap());
+        assert_eq!(kind("agent/skills/a.md"), MemoryType::Skill);
+        assert_eq!(kind("user/mei/memories/events/a.md"), MemoryType::Episodic);
+        assert_eq!(kind("resources/a.md"), MemoryType::Resource);
+        assert_eq!(kind("user/memories/preferences/a.md"), MemoryType::Semantic);
+        assert_eq!(kind("profile.md"), MemoryType::Semantic);
+    }
+
+    #[test]
+    fn a_bad_name_gets_a_better_one() {
+        assert_eq!(portable("a: b?.md").as_deref(), Some("a- b-.md"));
+        assert_eq!(portable("CON.md").as_deref(), Some("_CON.md"));
+        assert_eq!(portable("end. ").as_deref(), Some("end"));
+    }
+}
