@@ -174,3 +174,106 @@ fn fold_verdicts(
     }
     out.verdicts.sort();
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::event::{Lift, Open, Remarks};
+
+    /// Actors by their first letter: `a…` is an admin, all of one letter are one principal.
+    struct Letters;
+
+    impl Authority for Letters {
+        fn is_admin(&self, actor: &ActorId) -> bool {
+            actor.as_str().starts_with('a')
+        }
+
+        fn is_same(&self, one: &ActorId, other: &ActorId) -> bool {
+            one.as_str().as_bytes()[0] == other.as_str().as_bytes()[0]
+        }
+    }
+
+    fn oid(n: usize) -> Oid {
+        let mut bytes = [0; 20];
+        // Names say nothing about the order.
+        bytes[0] = (n as u8).wrapping_mul(151);
+        bytes[1] = n as u8;
+        Oid(bytes)
+    }
+
+    fn event(kind: EventKind, actor: &str, verdict: Option<Verdict>, data: Data) -> Event {
+        Event {
+            kind,
+            vault: Oid::ZERO,
+            proposal: "7k3qm2xd".parse().unwrap(),
+            revision: 0,
+            base: Oid::ZERO,
+            digest: Digest::of(b""),
+            policy: Digest::of(b""),
+            actor: actor.parse().unwrap(),
+            prev: Vec::new(),
+            verdict,
+            data,
+            subject: String::new(),
+            text: Some("why".to_owned()),
+        }
+    }
+
+    fn random_event(n: usize, what: u8, actor: u8, target: usize) -> Event {
+        let actor = ["ann", "bob", "ben", "cai"][usize::from(actor % 4)];
+        match what % 6 {
+            0 | 1 => {
+                event(EventKind::Review, actor, Some(Verdict::Approve), Data::Remarks(Remarks::default()))
+            }
+            2 => event(EventKind::Review, actor, Some(Verdict::Reject), Data::Remarks(Remarks::default())),
+            3 => event(EventKind::Lift, actor, None, Data::Lift(Lift { event: oid(target % n.max(1)) })),
+            4 => event(EventKind::Submit, actor, None, Data::None {}),
+            _ => event(EventKind::Withdraw, actor, None, Data::None {}),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever the order in which events arrive, they fold to the same.
+        #[test]
+        fn the_order_of_arrival_does_not_matter(
+            events in proptest::collection::vec((any::<u8>(), any::<u8>(), any::<usize>(), any::<usize>()), 1..14),
+            keys in proptest::collection::vec(any::<u32>(), 15),
+        ) {
+            // A history: each event follows one or two earlier ones; the first is `open`.
+            let open = Open { base: Oid::ZERO, from: None, rollback_of: None, title: String::new() };
+            let mut made = vec![event(EventKind::Open, "bob", None, Data::Open(open))];
+            let mut above = vec![BTreeSet::from([0])];
+            for (n, (what, actor, target, parent)) in events.iter().enumerate() {
+                made.push(random_event(n + 1, *what, *actor, *target));
+                let mut set: BTreeSet<usize> = above[parent % above.len()].clone();
+                set.extend(above[target % above.len()].clone());
+                set.insert(n + 1);
+                above.push(set);
+            }
+            let place = |wanted: Oid| (0..made.len()).find(|n| oid(*n) == wanted);
+            let is_ancestor = |a: Oid, b: Oid| place(a).zip(place(b)).is_some_and(|(a, b)| above[b].contains(&a));
+            let logged: Vec<Logged<'_>> =
+                made.iter().enumerate().map(|(n, event)| Logged { oid: oid(n), event }).collect();
+            let mut shuffled: Vec<(u32, Logged<'_>)> = keys.iter().copied().zip(logged.iter().copied()).collect();
+            shuffled.sort_by_key(|(key, _)| *key);
+            let shuffled: Vec<Logged<'_>> = shuffled.into_iter().map(|(_, logged)| logged).collect();
+            prop_assert_eq!(fold(&logged, &is_ancestor, &Letters), fold(&shuffled, &is_ancestor, &Letters));
+        }
+    }
+
+    #[test]
+    fn concurrent_verdicts_of_one_actor_both_stand() {
+        // Two clones, one actor: neither verdict descends from the other, so the veto stands beside the approval.
+        let yes = event(EventKind::Review, "cai", Some(Verdict::Approve), Data::Remarks(Remarks::default()));
+        let no = event(EventKind::Review, "cai", Some(Verdict::Reject), Data::Remarks(Remarks::default()));
+        let logged = [Logged { oid: oid(1), event: &yes }, Logged { oid: oid(2), event: &no }];
+        let folded = fold(&logged, &|a, b| a == b, &Letters);
+        assert_eq!(folded.verdicts.len(), 2);
+        let folded = fold(&logged, &|a, b| a == b || (a, b) == (oid(2), oid(1)), &Letters);
+        assert_eq!(folded.verdicts, [(oid(1), "cai".parse().unwrap(), Verdict::Approve)]);
+    }
+}
