@@ -18,6 +18,8 @@ use crate::store::git::{GitError, Repo};
 
 /// The most commits that a branch may have.
 pub const MAX_COMMITS: usize = 4096;
+/// The most entries that differ over all comparisons that reading a branch makes.
+pub const MAX_COMPARED: usize = 1_000_000;
 /// The longest message of a commit on a branch, in bytes.
 pub const MAX_MESSAGE: usize = 1 << 20;
 

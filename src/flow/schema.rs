@@ -25,6 +25,7 @@ fn of<T: JsonSchema>() -> Value {
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("actors", of::<Actors>()),
+        ("audit", of::<super::audit::Report>()),
         ("check", of::<Report>()),
         ("config", of::<Config>()),
         ("evaluation-cases", of::<Cases>()),

@@ -436,3 +436,23 @@ fn direct_commits_are_a_persons_own() {
     forge.set_main(forge.commit(&[forge.main()], tree, &forge.ident("mei"), "direct\n"));
     assert!(forge.broken_rules().contains(&"settings-removed".to_owned()));
 }
+
+#[test]
+fn a_tree_that_unfolds_without_end_is_refused() {
+    use runebook::model::change::{Change, ChangeSet, Entry};
+    let forge = Forge::new();
+    let repo = forge.repo();
+    let mut tree =
+        forge.tree_with(repo.write_tree(None, &ChangeSet::default()).unwrap(), "a.md", mode::FILE, "x");
+    for _ in 0..9 {
+        let mut level = ChangeSet::default();
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
+            let path = runebook::model::path::VaultPath::parse(name).unwrap();
+            level.changes.insert(path, Change::Put(Entry { mode: mode::TREE, oid: tree }));
+        }
+        tree = repo.write_tree(None, &level).unwrap();
+    }
+    let id = forge.open("ada");
+    forge.advance(&id, forge.commit(&[forge.tip(&id)], tree, &forge.ident("ada"), "change\n"));
+    assert!(forge.read(&id).unwrap_err().contains("differences"));
+}

@@ -298,3 +298,40 @@ fn an_actor_with_keys_must_sign() {
     let error = forge.try_say(&id, "key", Draft::review(Verdict::Approve, Vec::new())).unwrap_err();
     assert!(error.to_string().contains("must be signed"), "{error}");
 }
+
+#[test]
+fn two_tips_of_a_proposal_are_joined() {
+    let forge = Forge::new();
+    let id = forge.proposal("ada", &[("notes/b.md", Some("b\n"))]);
+    let submitted = forge.tip(&id);
+    // Two clones add a verdict each, and one of them a second event of the same actor.
+    let ours = forge.approve(&id, "gil");
+    let set = |to: runebook::model::id::Oid| {
+        forge.sandbox.git(&["update-ref", &id.open_ref(), &to.to_string()]);
+        forge.sandbox.git(&["update-ref", &id.seen_ref(), &to.to_string()]);
+    };
+    set(submitted);
+    let theirs = forge.say(&id, "gil", Draft::comment(Vec::new()));
+    let theirs = (theirs, forge.say(&id, "kai", Draft::review(Verdict::RequestChanges, Vec::new())));
+    let tree = forge.branch(&id).tree;
+    let join = forge.commit(&[ours, theirs.1], tree, &forge.ident("mei"), "join\n");
+    set(join);
+    let branch = forge.branch(&id);
+    let mut both = vec![ours, theirs.0];
+    both.sort();
+    assert_eq!(branch.prev_at_tip(&"gil".parse().unwrap()), both);
+    let decision = forge.decide(&id).unwrap();
+    assert_eq!((decision.state, decision.approvals.len(), decision.vetoes.len()), (State::NeedsHuman, 1, 1));
+    // The next event names both, and a verdict behind the join replaces the one before it.
+    forge.approve(&id, "kai");
+    forge.say(&id, "gil", Draft::comment(Vec::new()));
+    assert_eq!(forge.decide(&id).unwrap().state, State::Approved);
+    // A join of tips with different trees is none.
+    set(submitted);
+    let left = forge.put(&id, "ada", &[("notes/b.md", Some("left\n"))]);
+    set(submitted);
+    let right = forge.put(&id, "ada", &[("notes/b.md", Some("right\n"))]);
+    let tree = forge.repo().tree_of(left).unwrap();
+    set(forge.commit(&[left, right], tree, &forge.ident("ada"), "join\n"));
+    assert!(forge.read(&id).is_err());
+}

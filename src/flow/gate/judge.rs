@@ -80,16 +80,21 @@ pub fn judge(
         voices::sort_out(branch, &folded, actors, proposer, &makers);
     notes.extend(more);
     let lacking = voices::lacking(&paths, &approvals, actors, proposer, &makers);
-    let needs_approval = !lacking.missing.is_empty();
-    if exact_rollback.is_none() || !needs_approval {
-        approvals_needed(&lacking, &mut against);
-        let a_person = approvals.iter().any(|v| actors.get(&v.actor).is_some_and(Actor::is_person));
-        if !a_person {
-            against.person.extend(limits::person_reasons(repo, branch, rules, &held, findings)?);
-            against
-                .person
-                .extend(folded.escalations.values().map(|why| format!("somebody asked for a person: {why}")));
-        }
+    let mut wanting = Against::default();
+    approvals_needed(&lacking, &mut wanting);
+    let a_person = approvals.iter().any(|v| actors.get(&v.actor).is_some_and(Actor::is_person));
+    if !a_person {
+        wanting.person.extend(limits::person_reasons(repo, branch, rules, &held, findings)?);
+        wanting
+            .person
+            .extend(folded.escalations.values().map(|why| format!("somebody asked for a person: {why}")));
+    }
+    // What takes back a merge exactly needs nobody's approval, but then a person must merge it.
+    let wants = !wanting.missing.is_empty() || !wanting.person.is_empty();
+    let person_merges = exact_rollback.is_some() && wants;
+    if !person_merges {
+        against.missing = wanting.missing;
+        against.person = wanting.person;
     }
     if !vetoes.is_empty() && !approvals.is_empty() {
         against.person.push("its reviewers disagree".to_owned());
@@ -99,7 +104,6 @@ pub fn judge(
     }
     let conflicts = stale::conflicts(repo, branch, branch.main)?;
 
-    let person_merges = exact_rollback.is_some() && needs_approval;
     let mut decision = Decision {
         proposal: branch.id.clone(),
         state: State::Open,

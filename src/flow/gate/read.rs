@@ -1,14 +1,16 @@
 //! Reading a branch: collecting its commits, classifying them, comparing every event with its place.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use crate::flow::branch::{Against, Branch, BranchCommit, BranchError, MAX_COMMITS, MAX_MESSAGE, Shape};
+use crate::flow::branch::{
+    Against, Branch, BranchCommit, BranchError, MAX_COMMITS, MAX_COMPARED, MAX_MESSAGE, Shape,
+};
 use crate::model::change::{DiffRecord, digest, mode};
 use crate::model::commit::Commit;
 use crate::model::event::{Data, Event, EventKind, Open};
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
-use crate::store::git::Repo;
+use crate::store::git::{GitError, Repo};
 
 /// The commits of a branch before they are put in order.
 struct Found {
@@ -28,8 +30,10 @@ struct Reader<'a, 'h, 'r> {
     against: &'a mut Against<'h, 'r>,
     /// The proposal's name for messages.
     name: String,
-    /// Differences between two trees, computed once.
-    diffs: HashMap<(Oid, Oid), Rc<Vec<DiffRecord>>>,
+    /// The last few differences between two trees: an event asks for the same one as its parent.
+    diffs: VecDeque<((Oid, Oid), Rc<Vec<DiffRecord>>)>,
+    /// How many entries may still be compared.
+    left: usize,
 }
 
 impl Branch {
@@ -44,7 +48,7 @@ impl Branch {
         against: &mut Against<'_, '_>,
     ) -> Result<Branch, BranchError> {
         let name = id.map_or_else(|| "?".to_owned(), ProposalId::to_string);
-        let mut reader = Reader { repo, against, name, diffs: HashMap::new() };
+        let mut reader = Reader { repo, against, name, diffs: VecDeque::new(), left: MAX_COMPARED };
         let found = reader.collect(tip)?;
         if id.is_some_and(|id| *id != found.id) {
             return Err(reader.mismatch(found.open, "Runebook-Proposal", &found.id, &reader.name));
@@ -169,11 +173,15 @@ impl Reader<'_, '_, '_> {
         if !self.against.seen {
             return Ok(());
         }
-        match self.repo.ref_oid(&found.id.seen_ref())? {
-            Some(seen) if !found.commits.contains_key(&seen) && seen != found.data.base => {
-                Err(BranchError::Rewritten { id: found.id.to_string(), seen, tip })
-            }
-            _ => Ok(()),
+        let Some(seen) = self.repo.ref_oid(&found.id.seen_ref())? else { return Ok(()) };
+        if found.commits.contains_key(&seen) || seen == found.data.base {
+            return Ok(());
+        }
+        // Somebody may have gone on while this was being read: then the branch is no longer where it was.
+        let name = found.id.open_ref();
+        match self.repo.ref_oid(&name)? {
+            Some(now) if now != tip => Err(GitError::RefMoved { name }.into()),
+            _ => Err(BranchError::Rewritten { id: found.id.to_string(), seen, tip }),
         }
     }
 
@@ -200,11 +208,17 @@ impl Reader<'_, '_, '_> {
     }
 
     fn diff(&mut self, old: Oid, new: Oid) -> Result<Rc<Vec<DiffRecord>>, BranchError> {
-        if let Some(known) = self.diffs.get(&(old, new)) {
+        if let Some((_, known)) = self.diffs.iter().find(|(trees, _)| *trees == (old, new)) {
             return Ok(Rc::clone(known));
         }
-        let records = Rc::new(self.repo.diff(Some(old), Some(new))?);
-        self.diffs.insert((old, new), Rc::clone(&records));
+        let Some(records) = self.repo.diff_within(Some(old), Some(new), self.left)? else {
+            let what = format!("more than {MAX_COMPARED} differences over all its commits");
+            return Err(BranchError::TooLarge { id: self.name.clone(), what });
+        };
+        self.left -= records.len().min(self.left);
+        let records = Rc::new(records);
+        self.diffs.push_front(((old, new), Rc::clone(&records)));
+        self.diffs.truncate(8);
         Ok(records)
     }
 

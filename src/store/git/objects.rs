@@ -217,10 +217,27 @@ impl Repo {
     /// # Errors
     /// When an object is missing or damaged.
     pub fn diff(&self, old: Option<Oid>, new: Option<Oid>) -> Result<Vec<DiffRecord>, GitError> {
+        Ok(self.diff_within(old, new, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// As [`Repo::diff`], but `None` when more than `most` entries differ, directories counted too: a tree can name
+    /// the same subtree over and over and so unfold into more than any machine holds.
+    ///
+    /// # Errors
+    /// When an object is missing or damaged.
+    pub fn diff_within(
+        &self,
+        old: Option<Oid>,
+        new: Option<Oid>,
+        most: usize,
+    ) -> Result<Option<Vec<DiffRecord>>, GitError> {
         let mut out = Vec::new();
-        self.diff_below(old, new, &mut Vec::new(), &mut out)?;
+        let mut left = most;
+        if !self.diff_below(old, new, &mut Vec::new(), &mut out, &mut left)? {
+            return Ok(None);
+        }
         out.sort();
-        Ok(out)
+        Ok(Some(out))
     }
 
     fn diff_below(
@@ -229,9 +246,10 @@ impl Repo {
         new: Option<Oid>,
         prefix: &mut Vec<u8>,
         out: &mut Vec<DiffRecord>,
-    ) -> Result<(), GitError> {
+        left: &mut usize,
+    ) -> Result<bool, GitError> {
         if old == new {
-            return Ok(());
+            return Ok(true);
         }
         let entries = |tree: Option<Oid>| tree.map_or(Ok(Vec::new()), |oid| self.tree(oid));
         let mut names: BTreeMap<Vec<u8>, (Option<Entry>, Option<Entry>)> = BTreeMap::new();
@@ -244,6 +262,10 @@ impl Repo {
         for (name, (before, after)) in names {
             if before == after {
                 continue;
+            }
+            match left.checked_sub(1) {
+                Some(less) => *left = less,
+                None => return Ok(false),
             }
             let length = prefix.len();
             prefix.extend_from_slice(&name);
@@ -259,11 +281,13 @@ impl Repo {
             }
             if old_tree.is_some() || new_tree.is_some() {
                 prefix.push(b'/');
-                self.diff_below(old_tree, new_tree, prefix, out)?;
+                if !self.diff_below(old_tree, new_tree, prefix, out, left)? {
+                    return Ok(false);
+                }
             }
             prefix.truncate(length);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether `ancestor` is `of` or can be reached from it. Nearest commits are looked at first.
