@@ -236,3 +236,69 @@ fn an_old_vault_gets_findings_that_help_and_no_flood() {
     assert!(count("link.broken") < 60, "{}", run.out);
     assert!(json["findings"].as_array().unwrap().iter().all(|f| f["severity"] != "error"), "{}", run.out);
 }
+
+/// A vault with an agent that may propose, and a proposal of it that writes these files.
+fn proposed(files: &[(&str, &str)]) -> (Sandbox, String) {
+    let s = vault();
+    s.write("resources/seats.md", "---\naliases: [chairs]\n---\n# Seats\n## Windows\n");
+    let actors = s.read(".runebook/actors.yaml");
+    let agent = "  - id: claude\n    kind: agent\n    family: claude\n    email: claude@agents.example.org\n    roles: [propose]\n";
+    s.write(".runebook/actors.yaml", format!("{}\n{agent}", actors.trim_end()));
+    s.git(&["add", "."]);
+    s.git(&["commit", "-qm", "an agent, and seats"]);
+    let made = s.run_as("claude", &["propose", "new", "Notes", "--json"]).ok().json();
+    let id = made["id"].as_str().expect("an id").to_owned();
+    for (path, text) in files {
+        s.write("../text", text);
+        let file = std::fs::File::open(s.home().join("text")).unwrap();
+        let run = s
+            .command(env!("CARGO_BIN_EXE_runebook"))
+            .env("RUNEBOOK_ACTOR", "claude")
+            .args(["propose", "write", &id, path])
+            .stdin(file)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    (s, id)
+}
+
+#[test]
+fn a_proposal_is_judged_in_the_tree_that_its_merge_would_make() {
+    let secret = format!("the token is {}\n", token());
+    let (s, id) = proposed(&[
+        ("resources/good.md", "# Good\nSee [[seats#Windows]] and [[new]].\n"),
+        ("resources/new.md", "# New\nNobody links on from here.\n"),
+        ("resources/orphan.md", "# Alone\n"),
+        ("resources/alias.md", "[[chairs]]\n"),
+        ("resources/SEATS.md", "[[good]]\n"),
+        ("user/memories/bare.md", "[[good]]\n"),
+        ("resources/secret.md", &format!("[[good]] {secret}")),
+    ]);
+    // With an index and without one the answer is the same.
+    for reindex in [false, true] {
+        if reindex {
+            s.run(&["reindex"]).ok();
+        }
+        let run = s.run(&["check", "--proposal", &id, "--json"]).fails(1);
+        assert_eq!(
+            findings(&run.json()),
+            [
+                "resources/SEATS.md:null path.twin",
+                "resources/alias.md:1 link.alias",
+                "resources/orphan.md:null link.orphan",
+                "resources/secret.md:1 secret.github-token",
+                "user/memories/bare.md:null schema.required",
+            ],
+            "reindex: {reindex}"
+        );
+    }
+}
+
+#[test]
+fn a_secret_stays_found_after_it_was_taken_out_again() {
+    let secret = format!("the token is {}\n", token());
+    let (s, id) = proposed(&[("resources/a.md", &secret), ("resources/a.md", "[[seats]]\n")]);
+    let run = s.run(&["check", "--proposal", &id, "--json"]).fails(1);
+    assert_eq!(findings(&run.json()), ["resources/a.md:1 secret.github-token"]);
+}
