@@ -74,7 +74,7 @@ fn without_comments(text: &str) -> Cow<'_, str> {
     }
     let pieces: Vec<&str> = text.split("%%").collect();
     // An unpaired mark hides nothing.
-    let paired = pieces.len() - usize::from(pieces.len() % 2 == 0);
+    let paired = pieces.len() - usize::from(pieces.len().is_multiple_of(2));
     let shown = pieces.iter().enumerate().filter(|(i, _)| i % 2 == 0 || *i >= paired);
     Cow::Owned(shown.map(|(_, piece)| *piece).collect())
 }

@@ -314,6 +314,55 @@ fn fragments_are_located() {
     assert_eq!(part(&Fragment::Lines(99, 100)), None);
 }
 
+#[test]
+fn traps_of_the_parser() {
+    // A heading right under a footnote is no part of it.
+    let memory = of("x[^a]\n\n[^a]: evidence\n# Head ##\n\nSet\next\n---\n");
+    let headings: Vec<_> = memory.headings.iter().map(|h| (h.text.as_str(), h.level, h.line)).collect();
+    assert_eq!(headings, [("Head", 1, 4), ("Set ext", 2, 6)]);
+    assert_eq!(memory.footnotes[0].text, "evidence");
+    let memory = of("[^a]: one\n[^b]: two\n    more\nnot it\n");
+    let notes: Vec<_> =
+        memory.footnotes.iter().map(|f| (f.label.as_str(), f.text.as_str(), f.line)).collect();
+    assert_eq!(notes, [("a", "one", 1), ("b", "two\n    more", 2)]);
+    // Line ends are no part of a heading; marks and links in one are words.
+    let memory = of("# **A** `b` [[c|d]] ^id\r\n\r\ntext\r\n");
+    assert_eq!(memory.headings[0].text, "A b d");
+    assert_eq!(memory.blocks[0].id, "id");
+    // A range in the front matter counts bytes, whatever stands before it.
+    let memory = of("---\r\n标题: 日本\r\n上级: [\"[[甲]]\", '[[乙]]']\r\n---\r\n");
+    let sources: Vec<_> = memory.links.iter().map(|l| (&memory.text[l.range.clone()], l.line)).collect();
+    assert_eq!(sources, [("[[甲]]", 3), ("[[乙]]", 3)]);
+    let memory = of("- [ ] [[a]]\n  - x\n\n        [[code]]\n\n> ```\n> [[b]]\n> ```\n\n![[e]]");
+    assert_eq!(targets(&memory), ["a", "e"]);
+    assert_eq!(&memory.text[memory.links[1].range.clone()], "![[e]]");
+}
+
+#[test]
+fn hostile_front_matter_is_bounded() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for i in 1..40 {
+        let before = format!("*a{}", i - 1);
+        bomb.push_str(&format!("a{i}: &a{i} [{}]\n", vec![before; 10].join(", ")));
+    }
+    let deep = "a:\n".to_owned() + &(1..500).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>();
+    for yaml in [
+        bomb,
+        deep,
+        "[".repeat(500_000),
+        "- ".repeat(250_000),
+        "a: &a *a\n".to_owned(),
+        "x: y\n".repeat(300_000),
+    ] {
+        let began = std::time::Instant::now();
+        let memory = of(format!("---\n{yaml}\n---\n# Head\n"));
+        let rule = memory.problems.first().map(|p| p.rule.as_str());
+        assert_eq!(rule, Some("schema.yaml"), "{:.40}", yaml);
+        assert_eq!((memory.body_start, memory.title.as_str()), (0, "Head"));
+        assert!(began.elapsed().as_secs() < 5, "{:.40}", yaml);
+    }
+}
+
 fn texts(memory: &Memory, max: u32) -> Vec<String> {
     chunk::chunks(memory, max).into_iter().map(|c| memory.text[c.range].to_owned()).collect()
 }
