@@ -1,12 +1,125 @@
 //! `runebook status`.
 
-use super::{Done, Session};
+use super::ls::one_line;
+use super::output::Tone;
+use super::{Done, Output, Session};
+use crate::flow::status::{self, Status};
 use crate::model::fault::Fault;
+use crate::store::git::Differs;
+
+/// How many changed files are shown before the rest is counted.
+const SHOWN: usize = 20;
 
 /// The arguments of `runebook status`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  runebook status
+  runebook status --json")]
 pub(crate) struct Args {}
 
-pub(crate) fn run(_args: Args, _session: &mut Session<'_>) -> Result<Done, Fault> {
-    Ok(Done::Nothing)
+pub(crate) fn run(_args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    let vault = session.vault()?;
+    let state = status::status(&vault, session.globals.acting.as_deref())?;
+    if session.out.json {
+        session.out.document(&state);
+    } else {
+        show(&mut session.out, &state);
+    }
+    Ok(Done::Yes)
+}
+
+fn show(out: &mut Output, state: &Status) {
+    let row = |out: &mut Output, name: &str, value: String| {
+        let name = out.paint(Tone::Dim, format!("{name:10}"));
+        out.line(format!("{name} {value}"));
+    };
+    let root = out.paint(Tone::Path, state.root.display().to_string());
+    row(out, "vault", root);
+    let main = match (&state.main, &state.subject) {
+        (Some(oid), subject) => format!(
+            "{} at {} {}",
+            out.paint(Tone::Name, &state.main_branch),
+            out.paint(Tone::Name, oid.short()),
+            out.plain(subject.as_deref().unwrap_or_default())
+        ),
+        (None, _) => out.paint(Tone::Warn, format!("{} has no commit yet", state.main_branch)),
+    };
+    row(out, "approved", main);
+    match &state.checked_out {
+        Some(branch) if *branch == state.main_branch => {}
+        Some(branch) => {
+            let shown = out.paint(Tone::Warn, branch);
+            row(out, "here", format!("{shown} is checked out"));
+        }
+        None => {
+            let shown = out.paint(Tone::Warn, "HEAD is detached");
+            row(out, "here", shown);
+        }
+    }
+    if let Some(what) = &state.under_way {
+        let shown = out.paint(Tone::Warn, format!("a {what} is under way"));
+        row(out, "git", shown);
+    }
+    let you = match (&state.actor, &state.nobody) {
+        (Some(actor), _) => out.paint(Tone::Name, actor.as_str()),
+        (None, why) => out.paint(Tone::Warn, why.as_deref().unwrap_or("nobody")),
+    };
+    row(out, "you are", you);
+    let index = match &state.index {
+        Some(index) => {
+            let behind = if index.commit == state.main {
+                "up to date with the approved branch"
+            } else {
+                "behind; the next search catches up"
+            };
+            let notes = index.notes.iter().map(|note| format!("; {note}")).collect::<String>();
+            format!("{behind}{notes}")
+        }
+        None => "none yet; the first search makes it".to_owned(),
+    };
+    row(out, "index", index);
+    proposals(out, state);
+    changes(out, state);
+}
+
+fn proposals(out: &mut Output, state: &Status) {
+    let name = out.paint(Tone::Dim, format!("{:10}", "proposals"));
+    let Some(oldest) = state.proposals.first() else {
+        out.line(format!("{name} none waits"));
+        return;
+    };
+    let since =
+        oldest.since.as_deref().map(|since| format!(", the oldest since {since}")).unwrap_or_default();
+    let count = out.paint(Tone::Warn, state.proposals.len().to_string());
+    out.line(format!("{name} {count} open{since}"));
+    for waiting in state.proposals.iter().take(SHOWN) {
+        let title = waiting.title.clone().or_else(|| waiting.problem.clone()).unwrap_or_default();
+        let by = waiting.proposer.as_ref().map(|actor| format!(" ({actor})")).unwrap_or_default();
+        let line = format!("  {}  {}{by}", out.paint(Tone::Name, waiting.id.as_str()), out.plain(title));
+        out.line(line);
+    }
+}
+
+fn changes(out: &mut Output, state: &Status) {
+    let name = out.paint(Tone::Dim, format!("{:10}", "changes"));
+    if state.changed.is_empty() {
+        out.line(format!("{name} none"));
+        return;
+    }
+    out.line(format!("{name} {} not committed (`runebook commit`)", state.changed.len()));
+    for changed in state.changed.iter().take(SHOWN) {
+        let (letter, tone) = match changed.change {
+            _ if changed.unmerged => ("U", Tone::Bad),
+            Differs::Added => ("A", Tone::Good),
+            Differs::Modified => ("M", Tone::Warn),
+            Differs::Deleted => ("D", Tone::Bad),
+        };
+        let path = changed.path.as_ref().map_or("(a name that is not UTF-8)", |path| path.as_str());
+        let staged = if changed.staged { out.paint(Tone::Dim, "  staged") } else { String::new() };
+        let line = format!("  {} {}{staged}", out.paint(tone, letter), out.paint(Tone::Path, one_line(path)));
+        out.line(line);
+    }
+    if state.changed.len() > SHOWN {
+        out.line(format!("  … and {} more", state.changed.len() - SHOWN));
+    }
 }

@@ -142,6 +142,18 @@ pub fn place(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Faul
     first.or(wanted).ok_or_else(|| outside(vault, text).into())
 }
 
+/// The place that a text names, whether something stands there or not: for asking what would hold there.
+///
+/// # Errors
+/// When it leaves the vault.
+pub fn named(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
+    let candidates = candidates(vault, text, standing)?;
+    let root = vault.repo.work_dir();
+    let there = |uri: &&Uri| root.is_some_and(|root| root.join(uri.path.as_str()).exists());
+    let found = candidates.iter().find(there).or(candidates.last()).cloned();
+    found.ok_or_else(|| outside(vault, text).into())
+}
+
 /// The place that a text names for committing: something that stands there or stood there in HEAD.
 ///
 /// # Errors

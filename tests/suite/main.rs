@@ -5,6 +5,7 @@ mod attack;
 mod audit;
 mod browse;
 mod check;
+mod cli;
 mod decide;
 mod events;
 mod example;

@@ -46,7 +46,7 @@ fn a_new_memory_has_a_head_and_is_never_written_over() {
     s.write("user/memories/Tea.md", "t\n");
     s.run(&["new", "user/memories/tea.md", "--body", "x"]).fails(3);
     for (bad, better) in
-        [("resources/CON.md", "_CON.md"), ("resources/a:b.md", "a-b.md"), ("resources/end. ", "")]
+        [("resources/CON.md", "_CON.md"), ("resources/a:b.md", "a-b.md"), ("resources/end./x.md", "end")]
     {
         let run = s.run(&["new", bad, "--body", "x"]).fails(2);
         assert!(run.err.contains(better), "{}", run.err);
@@ -198,11 +198,12 @@ fn an_editor_is_started_without_a_shell() {
         std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
-    let status = command
+    let run = command
         .env("VISUAL", format!("'{}' '$(touch x);'", editor.display()))
         .args(["edit", "a.md"])
-        .status();
-    assert!(status.unwrap().success());
+        .output()
+        .unwrap();
+    assert!(run.status.success());
     assert_eq!(s.read("a.md"), "one\n$(touch x);\n");
     assert!(!s.vault().join("x").exists());
     let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));

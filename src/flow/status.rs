@@ -1,0 +1,136 @@
+//! The state of a vault in a few lines: where it stands, what is not committed, what waits for a word.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::branch::Branch;
+use super::sync::Freshness;
+use super::vault::Vault;
+use super::{acting, proposals, sync};
+use crate::model::event::Data;
+use crate::model::fault::Fault;
+use crate::model::id::{ActorId, Oid, ProposalId};
+use crate::model::path::VaultPath;
+use crate::store::git::{Differs, Head};
+
+/// A file that is not as HEAD has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Changed {
+    /// The file; absent where its name is not UTF-8.
+    pub path: Option<VaultPath>,
+    /// How it differs.
+    pub change: Differs,
+    /// Whether some of it is staged.
+    pub staged: bool,
+    /// Whether a merge left it unresolved.
+    pub unmerged: bool,
+}
+
+/// A proposal that waits.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Waiting {
+    /// The proposal.
+    pub id: ProposalId,
+    /// What it is about; absent where its branch cannot be read.
+    pub title: Option<String>,
+    /// Who opened it.
+    pub proposer: Option<ActorId>,
+    /// Since when it waits: RFC 3339.
+    pub since: Option<String>,
+    /// Why its branch cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The answer of `status`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Status {
+    /// The vault's root, or the bare repository.
+    pub root: PathBuf,
+    /// The approved branch.
+    pub main_branch: String,
+    /// Its commit; absent while it has none.
+    pub main: Option<Oid>,
+    /// What that commit is about.
+    pub subject: Option<String>,
+    /// The branch that is checked out; absent when HEAD is detached.
+    pub checked_out: Option<String>,
+    /// What of git's is half done (`merge`, `rebase`).
+    pub under_way: Option<String>,
+    /// Who acts.
+    pub actor: Option<ActorId>,
+    /// Why it is not known who acts.
+    pub nobody: Option<String>,
+    /// The files that are not as HEAD has them.
+    pub changed: Vec<Changed>,
+    /// From which state the index was made; absent while there is none.
+    pub index: Option<Freshness>,
+    /// The proposals that are open, the oldest first.
+    pub proposals: Vec<Waiting>,
+}
+
+/// Looks.
+///
+/// # Errors
+/// When git cannot be read.
+pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
+    let repo = &vault.repo;
+    let main = repo.ref_oid(&vault.main_ref())?;
+    let who =
+        vault.main().and_then(|main| vault.governance(main)).and_then(|g| acting::acting(vault, &g, asked));
+    let (actor, nobody) = match who {
+        Ok(actor) => (Some(actor.id), None),
+        Err(why) => (None, Some(why.to_string())),
+    };
+    let changed = match repo.work_dir() {
+        Some(_) => repo.changes(&[])?,
+        None => Vec::new(),
+    };
+    let changed = changed.into_iter().map(|change| Changed {
+        change: change.overall(),
+        staged: change.staged.is_some(),
+        unmerged: change.unmerged,
+        path: change.path,
+    });
+    Ok(Status {
+        root: repo.work_dir().unwrap_or(repo.git_dir()).to_owned(),
+        main_branch: vault.config.main_branch.clone(),
+        main,
+        subject: main.and_then(|oid| repo.commit(oid).ok()).map(|commit| commit.subject().to_owned()),
+        checked_out: match repo.head()? {
+            Head::Branch(name, _) => Some(name),
+            Head::Detached(_) => None,
+        },
+        under_way: repo.under_way().map(str::to_owned),
+        actor,
+        nobody,
+        changed: changed.collect(),
+        index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
+        proposals: main.map_or(Ok(Vec::new()), |main| waiting(vault, main))?,
+    })
+}
+
+fn waiting(vault: &Vault<'_>, main: Oid) -> Result<Vec<Waiting>, Fault> {
+    let mut out = Vec::new();
+    for (id, tip) in proposals::open_ones(&vault.repo)? {
+        vault.env.go_on()?;
+        let mut waiting = Waiting { id: id.clone(), title: None, proposer: None, since: None, problem: None };
+        match Branch::read(&vault.repo, &id, tip, main) {
+            Ok(branch) => {
+                if let Some((_, commit, event)) = branch.events().next() {
+                    if let Data::Open(open) = &event.data {
+                        waiting.title = Some(open.title.clone());
+                    }
+                    waiting.proposer = Some(event.actor.clone());
+                    waiting.since = Some(proposals::when(commit.commit.author.time));
+                }
+            }
+            Err(why) => waiting.problem = Some(why.to_string()),
+        }
+        out.push(waiting);
+    }
+    out.sort_by(|a, b| (&a.since, &a.id).cmp(&(&b.since, &b.id)));
+    Ok(out)
+}

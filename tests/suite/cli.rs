@@ -1,0 +1,165 @@
+//! The frame of the command line: help, errors, pipes, status and doctor.
+
+use std::process::Stdio;
+
+use super::support::Sandbox;
+
+/// The names of all commands, as the help lists them.
+fn commands(s: &Sandbox) -> Vec<String> {
+    let help = s.run(&["--help"]).ok().out;
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names: Vec<String> = list
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect();
+    assert!(names.len() > 20, "{help}");
+    names
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let s = Sandbox::new();
+    for name in commands(&s) {
+        let help = s.run(&[&name, "--help"]).ok().out;
+        assert!(help.contains("Examples:"), "{name}\n{help}");
+    }
+}
+
+#[test]
+fn slips_get_the_nearest_command_and_status_2() {
+    let s = Sandbox::new();
+    for (slip, meant) in [("statsu", "status"), ("comit", "commit"), ("reviw", "review")] {
+        let run = s.run(&[slip]).fails(2);
+        assert!(run.err.contains(&format!("'{meant}'")), "{}", run.err);
+    }
+    let flag = s.run(&["ls", "--lnog"]).fails(2);
+    assert!(flag.err.contains("--long"), "{}", flag.err);
+    let none = s.run(&["ls"]).fails(2);
+    assert!(none.err.contains("runebook init"), "{}", none.err);
+    let json = s.run(&["ls", "--json"]).fails(2).json();
+    assert_eq!(json["error"]["exit_status"], 2);
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let s = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = s.run(&["completions", shell]).ok().out;
+        assert!(script.contains("doctor"), "{shell}");
+    }
+    s.run(&["completions", "nosuch"]).fails(2);
+    let page = s.run(&["man"]).ok().out;
+    assert!(page.contains(".TH") && page.contains("doctor"), "{page}");
+    let commit = s.run(&["man", "commit"]).ok().out;
+    assert!(commit.contains("runebook\\-commit") || commit.contains("runebook-commit"), "{commit}");
+    s.run(&["man", "--dir", "pages"]).ok();
+    for name in commands(&s) {
+        assert!(s.vault().join(format!("pages/runebook-{name}.1")).exists(), "{name}");
+    }
+    assert!(s.vault().join("pages/runebook-actor-add.1").exists());
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    for i in 0..2000 {
+        s.write(&format!("resources/a-rather-long-name-so-that-the-pipe-fills-{i:05}.md"), "x\n");
+    }
+    let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
+    let mut child =
+        command.args(["ls", "resources"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn status_says_where_one_stands() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("a.md", "a\n");
+    s.write("b.md", "b\n");
+    s.git(&["add", "b.md"]);
+    let state = s.run(&["status", "--json"]).ok().json();
+    assert_eq!(state["main_branch"], "main");
+    assert_eq!(state["actor"], "mei");
+    assert_eq!(state["main"], s.git(&["rev-parse", "main"]).as_str());
+    let changed: Vec<(&str, bool)> = state["changed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["path"].as_str().unwrap(), c["staged"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(changed, [("a.md", false), ("b.md", true)]);
+    assert_eq!(state["proposals"].as_array().unwrap().len(), 0);
+    let text = s.run(&["status"]).ok().out;
+    assert!(text.contains("2 not committed") && text.contains("none waits"), "{text}");
+    s.git(&["checkout", "-q", "--detach"]);
+    assert!(s.run(&["status"]).ok().out.contains("detached"));
+}
+
+#[test]
+fn doctor_names_what_to_mend() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.run(&["doctor"]).ok();
+    let config = s.read(".runebook/config.yaml").replace("time_zone:", "time_zoen:");
+    s.write(".runebook/config.yaml", format!("{config}index:\n  chunk_token: 5\n"));
+    s.write("Twin.md", "t\n");
+    s.write("twin.md", "t\n");
+    s.write("a:b.md", "x\n");
+    std::fs::write(s.vault().join(".git/index.lock"), "").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc/passwd", s.vault().join("out.md")).unwrap();
+    let report = s.run(&["doctor", "--json"]).fails(1).json();
+    let findings = report["findings"].as_array().unwrap();
+    let has = |rule: &str, words: &str| {
+        findings.iter().any(|f| f["rule"] == rule && f.to_string().contains(words) && f["fix"].is_string())
+    };
+    assert!(has("config.unknown", "did you mean `time_zone`?"), "{findings:#?}");
+    assert!(has("config.unknown", "did you mean `index.chunk_tokens`?"), "{findings:#?}");
+    assert!(has("git.lock", "index.lock"));
+    assert!(has("path.twin", "Twin.md") && has("path.portable", "a:b.md"));
+    #[cfg(unix)]
+    assert!(has("path.symlink", "out.md"));
+    s.write(".runebook/config.yaml", "version: [\n");
+    let broken = s.run(&["doctor", "--json"]).fails(1).json();
+    assert_eq!(broken["findings"][0]["rule"], "vault.open");
+}
+
+#[test]
+fn doctor_explains_which_rule_holds() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.run(&["actor", "add", "bot", "--kind", "agent", "--family", "claude"]).ok();
+    let may = |args: &[&str]| {
+        let answer = s.run(args).ok().json();
+        let list = answer["may"].as_array().unwrap();
+        list.iter()
+            .filter(|m| m["may"] == true)
+            .map(|m| m["what"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(may(&["--as", "bot", "doctor", "user/x.md", "--json"]), ["read", "propose"]);
+    assert_eq!(may(&["--as", "bot", "doctor", "CLAUDE.md", "--json"]), ["read"]);
+    assert_eq!(
+        may(&["doctor", ".runebook/policy.yaml", "--json"]),
+        ["read", "propose", "review", "merge", "commit"]
+    );
+    let text = s.run(&["doctor", "user/x.md"]).ok().out;
+    assert!(text.contains("a memory needs id, type"), "{text}");
+}
+
+#[test]
+fn a_repository_of_an_unknown_kind_is_told_in_words() {
+    let s = Sandbox::new();
+    let made = s.command("git").args(["init", "-q", "--ref-format=reftable"]).status().unwrap();
+    if !made.success() {
+        eprintln!("this git knows no reftable: not tried");
+        return;
+    }
+    let run = s.run(&["status"]).fails(5);
+    assert!(run.err.contains("git refs migrate"), "{}", run.err);
+}
