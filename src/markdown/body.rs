@@ -23,6 +23,20 @@ pub(super) struct Body {
     pub(super) blocks: Vec<BlockId>,
     pub(super) footnotes: Vec<Footnote>,
     pub(super) template: bool,
+    /// Whether it has too many marks to be read for its structure.
+    pub(super) dense: bool,
+}
+
+/// The most marks and line ends of a body whose structure is read. The parser keeps some 60 bytes for each, so a file
+/// of nothing but brackets would take many times its size; no note comes near.
+const MAX_MARKS: usize = 16 << 20;
+
+fn is_dense(body: &str) -> bool {
+    let mark = |b: &u8| {
+        b.is_ascii_punctuation() && !matches!(b, b'.' | b',' | b'-' | b'/' | b'"' | b'\'')
+            || matches!(b, b'\n' | b'\r')
+    };
+    body.len() > MAX_MARKS && body.as_bytes().iter().filter(|b| mark(b)).count() > MAX_MARKS
 }
 
 /// The extensions of Markdown that are read.
@@ -36,6 +50,9 @@ pub(super) fn options() -> Options {
 
 /// Reads the body that begins at `start`.
 pub(super) fn read(text: &str, start: usize, lines: &Lines) -> Body {
+    if is_dense(&text[start..]) {
+        return Body { dense: true, ..Body::default() };
+    }
     let mut outline = outline(text, start, lines);
     let hidden = comments(text, start, &outline.opaque);
     outline.opaque.extend(hidden.iter().cloned());

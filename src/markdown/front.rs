@@ -95,20 +95,9 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
             let why = "the front matter is a list; it must be `key: value` lines";
             front.problems.push(error("schema.yaml", 2, why));
         }
-        Err(broken) => {
-            let why = format!("the front matter is no YAML: {}", broken.why);
-            let fix = "quote the value, or mend the line; until then the file is served as text";
-            // What is not closed is missed at the end, which is a line of the block still.
-            let last = u32::try_from(lines(source).count()).unwrap_or(u32::MAX).max(1);
-            let tab = (1..=last)
-                .zip(lines(source))
-                .find(|(_, line)| line.trim_start_matches(' ').starts_with('\t'));
-            let finding = match tab.filter(|_| broken.why.contains("tab")) {
-                Some((line, _)) => error("schema.yaml", line + 1, why).with_fix("indent with spaces"),
-                None => error("schema.yaml", broken.line.clamp(1, last) + 1, why).with_fix(fix),
-            };
-            front.problems.push(finding);
-        }
+        // The full-width colon is the reason, and its finding says how to mend it.
+        Err(_) if !wide.is_empty() => {}
+        Err(broken) => front.problems.push(no_yaml(source, &broken)),
     }
     front.problems.extend(wide);
     if front.fields.present {
@@ -119,6 +108,29 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
 
 fn error(rule: &str, line: u32, message: impl Into<String>) -> Finding {
     Finding::new(rule, Severity::Error, message).at_line(line)
+}
+
+/// The finding about a block that no parser reads, at the line where a person mends it.
+fn no_yaml(source: &str, broken: &yaml::Broken) -> Finding {
+    let why = format!("the front matter is no YAML: {}", broken.why);
+    if broken.why.contains("tab") {
+        let tab =
+            (2u32..).zip(lines(source)).find(|(_, line)| line.trim_start_matches(' ').starts_with('\t'));
+        if let Some((line, _)) = tab {
+            return error("schema.yaml", line, why).with_fix("indent with spaces");
+        }
+    }
+    // What is not closed is missed at the end, which is a line of the block still.
+    let count = lines(source).count();
+    let line = usize::try_from(broken.line).unwrap_or(count).clamp(1, count.max(1));
+    let content = lines(source).nth(line - 1).unwrap_or_default();
+    let value = content.split_once(": ").filter(|(_, value)| value.contains(": ") && !value.contains('"'));
+    let fix = match value {
+        Some((key, value)) => format!("quote the value: write `{key}: \"{}\"`", value.trim()),
+        None => "quote the value, or mend the line".to_owned(),
+    };
+    let line = u32::try_from(line + 1).unwrap_or(u32::MAX);
+    error("schema.yaml", line, why).with_fix(format!("{fix}; until then the file is served as text"))
 }
 
 fn unclosed(text: &str) -> Front {

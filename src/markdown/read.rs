@@ -29,6 +29,10 @@ pub fn read(path: &VaultPath, bytes: &[u8], fields: &BTreeMap<String, String>) -
     found.extend(body.links);
     let template = body.template || is_template(&text[head.block.clone()]);
     let mut problems: Vec<Finding> = broken.map(|at| broken_utf8(&lines, at)).into_iter().collect();
+    if body.dense {
+        let message = "the file has too many marks to be a note; it is served and searched as plain text";
+        problems.push(Finding::new("format.dense", Severity::Warning, message).at_line(1));
+    }
     if !template {
         problems.extend(head.problems);
         problems.extend(slips);

@@ -123,6 +123,13 @@ fn slips_in_front_matter_are_named_with_their_line() {
         assert!(problems(&memory).contains(&(rule, Some(line))), "{yaml}: {:?}", memory.problems);
         assert!(memory.text.contains(yaml));
     }
+    // One reason, one finding, and the fix can be copied.
+    let memory = of("---\n标签：旅行\ntitle: x\n---\n");
+    assert_eq!(problems(&memory), [("schema.full-width-colon", Some(2))]);
+    let memory = of("---\nx: 1\ntitle: Trip: Rome\n---\n");
+    assert_eq!(problems(&memory), [("schema.yaml", Some(3))]);
+    let fix = memory.problems[0].fix.as_deref().unwrap_or_default();
+    assert!(fix.contains("`title: \"Trip: Rome\"`"), "{fix}");
     let memory = of("---\ntitle: x\ntitle: y\n---\n");
     assert_eq!((memory.title.as_str(), &memory.front.all["title"]), ("x", &json!("x")));
     let memory = of("---\ntitle: [\n---\n# Head\n[[a]]");
