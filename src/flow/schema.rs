@@ -31,6 +31,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("evaluation-cases", of::<Cases>()),
         ("event-data", of::<Data>()),
         ("fault", of::<FaultAnswer>()),
+        ("find", of::<super::find::FindAnswer>()),
         ("finding", of::<Finding>()),
         ("actor-add", of::<super::actors::Added>()),
         ("commit", of::<super::commit::Answer>()),
@@ -47,6 +48,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("init", of::<super::init::Initialised>()),
         ("memory", of::<Fields>()),
         ("policy", of::<Policy>()),
+        ("reindex", of::<super::sync::ReindexAnswer>()),
         ("tombstone", of::<Tombstone>()),
     ]
 }

@@ -110,6 +110,15 @@ pub fn find(
     }
 }
 
+/// Searches the index as it stands, without looking at the files first.
+///
+/// # Errors
+/// When a filter cannot be understood, or there is no index.
+pub fn find_in_index(vault: &Vault<'_>, access: &Access, request: &FindRequest) -> Result<FindAnswer, Fault> {
+    let asked = request::read(vault, request)?;
+    search_in(vault, access, request, &asked, &sync::freshness(vault)?)
+}
+
 /// What of the request is about the index.
 struct Asked {
     query: Query,

@@ -1,0 +1,59 @@
+//! Lexical search: warm within one process, and cold as a new process each time. `find VAULT`.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::{support, words};
+use runebook::flow::find::{FindRequest, find, find_in_index};
+use runebook::flow::progress::Silent;
+use runebook::flow::sync;
+use runebook::flow::vault::Vault;
+use runebook::model::access::{Access, View};
+
+const QUERIES: usize = 400;
+
+/// Measures and prints.
+pub(crate) fn run(dir: &Path) {
+    let env = support::env(dir);
+    let vault = Vault::open(&env, dir).expect("a vault");
+    sync::ensure(&vault, &Silent).expect("an index");
+    let access = Access { actor: None, view: View::WorkTree };
+    let request = |at: usize| FindRequest { query: words::query(at), limit: 10, ..FindRequest::default() };
+
+    // Without the look at the work tree, which `index` measures: what a process that watches would spend.
+    let warm = times(|at| {
+        find_in_index(&vault, &access, &request(at)).expect("an answer");
+    });
+    let fresh = times_of(40, |at| {
+        find(&vault, &access, &request(at), &Silent).expect("an answer");
+    });
+    let program = env!("CARGO_BIN_EXE_runebook");
+    let cold = times_of(20, |at| {
+        let query = words::query(at);
+        let mut command = Command::new(program);
+        command.current_dir(dir).args(["find", "--json", "--", &query]);
+        drop(command.output().expect("the program runs"));
+    });
+    println!("{}: {QUERIES} queries of one to four words, a quarter of them Chinese", dir.display());
+    support::table(&[
+        ("warm p50", share(&warm, 50), String::new()),
+        ("warm p99", share(&warm, 99), String::new()),
+        ("with the look at the files p50", share(&fresh, 50), String::new()),
+        ("cold process p50", share(&cold, 50), String::new()),
+    ]);
+}
+
+fn times(run: impl FnMut(usize)) -> Vec<Duration> {
+    times_of(QUERIES, run)
+}
+
+fn times_of(count: usize, mut run: impl FnMut(usize)) -> Vec<Duration> {
+    let mut times: Vec<Duration> = (0..count).map(|at| support::timed(|| run(at))).collect();
+    times.sort();
+    times
+}
+
+fn share(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+}

@@ -1,0 +1,108 @@
+//! The index of a vault: built anew, nothing changed, one file changed; beside bare tantivy on the same text with
+//! the same analyser. `index VAULT`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::support;
+use runebook::catalog::FILE;
+use runebook::flow::progress::Silent;
+use runebook::flow::sync;
+use runebook::flow::vault::Vault;
+use runebook::index::text::{Entry, Facts, TextIndex};
+use runebook::markdown;
+use runebook::model::path::VaultPath;
+
+/// Measures and prints.
+pub(crate) fn run(dir: &Path) {
+    let env = support::env(dir);
+    let vault = Vault::open(&env, dir).expect("a vault");
+
+    let walk = support::timed(|| drop(walked(&vault, dir)));
+    let full = support::timed(|| drop(sync::reindex(&vault, true, &Silent).expect("an index")));
+    let peak = support::peak_mib();
+    let still = support::best_of(5, || {
+        sync::ensure(&vault, &Silent).expect("an index");
+    });
+    let one = one_file(&vault, dir);
+    let (bare, texts, bytes) = bare_tantivy(&vault, dir);
+
+    println!("{}: {texts} memories, {:.0} MB", dir.display(), bytes as f64 / 1e6);
+    support::table(&[
+        ("stat walk", walk, String::new()),
+        ("full index", full, format!("{:.1} MB/s, peak {peak} MiB", bytes as f64 / 1e6 / full.as_secs_f64())),
+        ("bare tantivy, same analyser", bare, format!("{:.1} MB/s", bytes as f64 / 1e6 / bare.as_secs_f64())),
+        ("no change", still, format!("{:.1} stat walks", still.as_secs_f64() / walk.as_secs_f64())),
+        ("one file changed", one, String::new()),
+    ]);
+    println!("full index at {:.2} of the speed of bare tantivy", bare.as_secs_f64() / full.as_secs_f64());
+    println!("catalog {} MB", support::size_of(&vault.derived_dir(), FILE) / 1_000_000);
+}
+
+fn walked(vault: &Vault<'_>, dir: &Path) -> Vec<VaultPath> {
+    let options =
+        runebook::store::walk::WalkOptions { ignore: vault.config.ignore.clone(), ..Default::default() };
+    runebook::store::walk::walk(dir, &options).files.into_iter().map(|file| file.path).collect()
+}
+
+/// From the save of one file to an index that shows it; the file is as it was afterwards.
+fn one_file(vault: &Vault<'_>, dir: &Path) -> Duration {
+    let path = walked(vault, dir).into_iter().find(VaultPath::is_markdown).expect("a memory");
+    let at = dir.join(path.as_str());
+    let before = std::fs::read(&at).expect("a file");
+    let mut times = Vec::new();
+    for round in 0..5 {
+        let mut text = before.clone();
+        text.extend_from_slice(format!("\nRound {round} of the benchmark.\n").as_bytes());
+        std::fs::write(&at, text).expect("a file");
+        times.push(support::timed(|| drop(sync::ensure(vault, &Silent).expect("an index"))));
+    }
+    std::fs::write(&at, before).expect("a file");
+    sync::ensure(vault, &Silent).expect("an index");
+    times.sort();
+    times[2]
+}
+
+/// The same chunks into a text index alone: nothing is compared, nothing goes into a catalog. The reading and
+/// cutting is not counted.
+fn bare_tantivy(vault: &Vault<'_>, dir: &Path) -> (Duration, usize, usize) {
+    let at = tempfile::tempdir_in(vault.derived_dir()).expect("a directory");
+    let index = TextIndex::create(at.path()).expect("an index");
+    let writer = index.write(true).expect("a writer");
+    let (mut spent, mut texts, mut bytes) = (Duration::ZERO, 0, 0);
+    let paths: Vec<VaultPath> = walked(vault, dir).into_iter().filter(VaultPath::is_markdown).collect();
+    for group in paths.chunks(2_000) {
+        let memories: Vec<_> = group
+            .iter()
+            .map(|path| {
+                let raw = std::fs::read(dir.join(path.as_str())).expect("a file");
+                let memory = markdown::read(path, &raw, &vault.config.fields);
+                let chunks = markdown::chunk::chunks(&memory, vault.config.index.chunk_tokens);
+                (raw.len(), memory, chunks)
+            })
+            .collect();
+        let began = Instant::now();
+        for (length, memory, chunks) in &memories {
+            texts += 1;
+            bytes += length;
+            let tags: Vec<String> = memory.tags.iter().map(|tag| tag.name.clone()).collect();
+            for (ord, chunk) in chunks.iter().enumerate() {
+                let entry = Entry {
+                    doc: texts as u64,
+                    ord: ord as u64,
+                    path: memory.path.as_str(),
+                    title: &memory.title,
+                    headings: &chunk.headings,
+                    tags: &tags,
+                    aliases: &memory.front.aliases,
+                    body: &memory.text[chunk.range.clone()],
+                    facts: &Facts::default(),
+                };
+                writer.add(&entry).expect("a document");
+            }
+        }
+        spent += began.elapsed();
+    }
+    spent += support::timed(|| writer.commit(1).expect("a commit"));
+    (spent, texts, bytes)
+}

@@ -1,0 +1,29 @@
+//! The benchmarks. `cargo bench --bench vault -- COMMAND`:
+//!
+//! - `generate DIR COUNT`: makes a vault of COUNT memories;
+//! - `index VAULT`: the index built anew, without a change, after one;
+//! - `find VAULT`: lexical search, warm and cold;
+//! - `merge VAULT`: a proposal of three files.
+
+mod find;
+mod generate;
+mod index;
+mod merge;
+mod support;
+mod words;
+
+use std::path::Path;
+
+fn main() {
+    // Cargo adds `--bench`, and nothing else when everything is benched or tested.
+    let args: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let place = |dir: &str| Path::new(dir).canonicalize().expect("a vault that exists");
+    match args.as_slice() {
+        ["generate", dir, count] => generate::run(Path::new(dir), count.parse().expect("a number")),
+        ["index", dir] => index::run(&place(dir)),
+        ["find", dir] => find::run(&place(dir)),
+        ["merge", dir] => merge::run(&place(dir)),
+        _ => eprintln!("cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR"),
+    }
+}

@@ -1,0 +1,151 @@
+//! Finding memories from the command line.
+
+use super::support::{Run, Sandbox};
+
+fn vault() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).ok();
+    sandbox.write(
+        "user/memories/preferences/seats.md",
+        "---\ntype: semantic\ntitle: Prefers window seats\ntags: [travel/air]\naliases: [靠窗座位]\noccurred: 2026-11-28\n---\n\
+         # Prefers window seats\n\nOn flights over two hours the user asks for a window seat.\n\n## Why\n\nHe likes to see mountains.\n",
+    );
+    sandbox.write(
+        "resources/日记/2026-11-20.md",
+        "# 周五\n\n他喜欢靠窗的座位，短途航班无所谓。家里有一只猫。\n",
+    );
+    sandbox.write(
+        "resources/errors.md",
+        "# Errors\n\nThe proxy answered HTTP-403 and then retry_count was 3.\n",
+    );
+    sandbox.write(
+        "agent/memories/old.md",
+        "---\ntype: episodic\nstatus: archived\n---\n# Old seats\n\nA seat in the last row.\n",
+    );
+    sandbox.write(
+        "user/secret.md",
+        "---\nsensitivity: restricted\n---\n# Secret seats\n\nThe seat of the safe.\n",
+    );
+    sandbox
+}
+
+#[track_caller]
+fn paths(run: Run) -> Vec<String> {
+    let answer = run.json();
+    let hits = answer["hits"].as_array().unwrap();
+    hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+const SEATS: &str = "user/memories/preferences/seats.md";
+const DIARY: &str = "resources/日记/2026-11-20.md";
+
+#[test]
+fn words_in_both_languages_and_in_any_form() {
+    let s = vault();
+    let found = |query: &str| paths(s.run(&["find", "--json", query]));
+    assert_eq!(found("flight mountains")[0], SEATS);
+    assert_eq!(found("windows")[0], SEATS);
+    assert_eq!(found("靠窗")[0], SEATS, "the alias counts more than the body");
+    assert_eq!(found("航班"), [DIARY]);
+    assert_eq!(found("猫"), [DIARY]);
+    assert_eq!(found("只"), [DIARY], "a single character within a run");
+    assert_eq!(found("喜欢 window").len(), 2);
+    assert_eq!(found("HTTP-403"), ["resources/errors.md"]);
+    assert_eq!(found("ｈｔｔｐ"), ["resources/errors.md"]);
+    assert_eq!(found("retry_count"), ["resources/errors.md"]);
+    assert_eq!(found("errors.md")[0], "resources/errors.md");
+}
+
+#[test]
+fn phrases_filters_and_not() {
+    let s = vault();
+    let found = |args: &[&str]| {
+        let mut all = vec!["find", "--json"];
+        all.extend(args);
+        paths(s.run(&all))
+    };
+    assert_eq!(found(&["\"over two hours\""]), [SEATS]);
+    assert_eq!(found(&["\"hours two over\""]), Vec::<String>::new());
+    assert_eq!(found(&["“靠窗的座”"]), [DIARY]);
+    assert_eq!(found(&["tag:travel"]), [SEATS]);
+    assert_eq!(found(&["seat", "--tag", "travel/air"]), [SEATS]);
+    assert_eq!(found(&["--", "seat -mountains"]), ["user/secret.md"]);
+    assert_eq!(found(&["seat type:semantic"]), [SEATS]);
+    assert_eq!(found(&["seat", "--path", "user/*.md"]), ["user/secret.md"]);
+    assert_eq!(found(&["seat path:user/memories/"]), [SEATS]);
+    assert_eq!(found(&["--since", "2026-11-21"]), [SEATS]);
+    assert_eq!(found(&["--since", "2026-11-20", "--until", "2026-11-20"]), [DIARY]);
+    assert_eq!(found(&["seat", "--status", "archived"]), ["agent/memories/old.md"]);
+    assert_eq!(found(&["seat", "--status", "all"]).len(), 3);
+    assert_eq!(found(&["seat", "-n", "1"]).len(), 1);
+}
+
+#[test]
+fn what_is_shown() {
+    let s = vault();
+    let run = s.run(&["find", "mountains"]).ok();
+    assert!(run.out.starts_with(&format!("{SEATS}:1")), "{}", run.out);
+    assert!(run.out.contains("Prefers window seats  semantic  2026-11-28  not on main"), "{}", run.out);
+    assert!(run.out.contains("mountains"), "{}", run.out);
+    let hit = &s.run(&["find", "mountains", "--json", "--explain"]).ok().json()["hits"][0];
+    assert_eq!(hit["uri"], format!("viking://{SEATS}"));
+    assert_eq!(hit["headings"].as_array().unwrap().last().unwrap(), "Why");
+    let (text, marks) = (hit["snippet"]["text"].as_str().unwrap(), &hit["snippet"]["marks"][0]);
+    let (from, to) = (marks[0].as_u64().unwrap() as usize, marks[1].as_u64().unwrap() as usize);
+    assert_eq!(&text[from..to], "mountains");
+    let parts: f64 = hit["explain"].as_array().unwrap().iter().map(|p| p["score"].as_f64().unwrap()).sum();
+    assert!((parts - hit["score"].as_f64().unwrap()).abs() < 1e-4);
+}
+
+#[test]
+fn nothing_found_helps_and_odd_queries_do_not_fail() {
+    let s = vault();
+    let run = s.run(&["find", "xylophone"]).fails(1);
+    assert!(run.err.contains("nothing found for `xylophone`") && run.err.contains("hint:"), "{}", run.err);
+    s.run(&["find"]).fails(1);
+    s.run(&["find", "the of and"]).ok();
+    for query in ["🚀", "???", "\"", "tag:", "-", "a-b-c:d", "\u{0}x"].iter().take(6) {
+        let run = s.run(&["find", "--", query]);
+        assert!(run.status <= 1, "{query}: {} {}", run.status, run.err);
+    }
+    let long = "靠窗 window ".repeat(100_000 / 16);
+    let run = s.run(&["find", "--json", &long]).ok();
+    assert!(run.json()["notes"][0].as_str().unwrap().contains("only its first"));
+    let wrong = s.run(&["find", "x", "--type", "semantc"]).fails(2);
+    assert!(wrong.err.contains("did you mean `semantic`"), "{}", wrong.err);
+    s.run(&["find", "x", "--since", "soon"]).fails(2);
+}
+
+#[test]
+fn an_agent_finds_only_what_is_approved_and_within_its_clearance() {
+    let s = vault();
+    s.write(
+        ".runebook/actors.yaml",
+        "version: 1\nactors:\n- id: mei\n  kind: person\n  email: mei@example.org\n  roles: [admin, review, merge, propose]\n\
+         - id: bot\n  kind: agent\n  family: claude\n  email: bot@example.org\n  roles: [propose]\n\
+         - id: narrow\n  kind: agent\n  family: qwen\n  email: narrow@example.org\n  roles: [propose]\n  reads: ['resources/**']\n",
+    );
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-q", "-m", "content"]);
+    s.write("user/draft.md", "# Draft\n\nA seat that nobody approved.\n");
+    s.write(SEATS, "# Changed\n\nNothing about it any more.\n");
+    let person = paths(s.run(&["find", "seat", "--json"]));
+    assert_eq!(person, ["user/secret.md", "user/draft.md"]);
+    let agent = s.run_as("bot", &["find", "seat", "--json"]);
+    assert_eq!(agent.json()["view"], "main");
+    assert_eq!(paths(agent), [SEATS], "neither a draft nor what is restricted");
+    assert_eq!(paths(s.run_as("narrow", &["find", "--json", "座位"])), [DIARY]);
+    s.run_as("narrow", &["find", "--json", "mountains"]).fails(1);
+    assert_eq!(paths(s.run(&["find", "mountains", "--main", "--json"])), [SEATS]);
+}
+
+#[test]
+fn a_bare_repository_is_searched_as_main() {
+    let s = vault();
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-q", "-m", "content"]);
+    s.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let run = s.run(&["-C", "../bare.git", "find", "mountains", "--json"]).ok();
+    assert_eq!(run.json()["freshness"]["worktree"], "none");
+    assert_eq!(paths(run), [SEATS]);
+}
