@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::lines::Lines;
 use super::yaml::{self, Entry, Kind, Node};
 use crate::model::actor::Sensitivity;
 use crate::model::finding::{Finding, Severity};
@@ -100,8 +101,9 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
         Err(broken) => front.problems.push(no_yaml(source, &broken)),
     }
     front.problems.extend(wide);
-    if front.fields.present {
-        front.problems.extend(cut_at_hash(source));
+    let lines = Lines::of(source);
+    for entry in &front.properties {
+        cut_at_hash(source, &lines, &entry.value, &mut front.problems);
     }
     front
 }
@@ -178,29 +180,25 @@ fn lines(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines whose unquoted value is cut by ` #` where no comment was meant: a comment has a space behind the `#`.
-fn cut_at_hash(source: &str) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (line, content) in (2u32..).zip(lines(source)) {
-        let item = content.trim_start().strip_prefix("- ");
-        let Some(value) = item.or_else(|| content.split_once(": ").map(|(_, value)| value)) else { continue };
-        let value = value.trim();
-        if value.starts_with(['"', '\'', '|', '>', '{', '#']) || content.trim_start().starts_with('#') {
-            continue;
+/// Names the unquoted values that ` #` cuts where no comment was meant: a comment has a space behind its `#`.
+fn cut_at_hash(source: &str, lines: &Lines, node: &Node, found: &mut Vec<Finding>) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| cut_at_hash(source, lines, item, found)),
+        Kind::Map(entries) => entries.iter().for_each(|e| cut_at_hash(source, lines, &e.value, found)),
+        Kind::Scalar(kept, true) if !kept.is_empty() => {
+            let rest = source.get(node.range.end..).unwrap_or_default();
+            let rest = self::lines(rest).next().unwrap_or_default();
+            let Some(comment) = rest.trim_start().strip_prefix('#') else { return };
+            if comment.is_empty() || comment.starts_with([' ', '#', '\t']) {
+                return;
+            }
+            let message = format!("YAML reads ` #` as a comment, so only `{kept}` is left of the value");
+            let fix = format!("quote it: \"{kept}{}\"", rest.trim_end());
+            let finding = Finding::new("schema.cut-at-hash", Severity::Warning, message);
+            found.push(finding.at_line(lines.line(node.range.start) + 1).with_fix(fix));
         }
-        let cut = value.match_indices(" #").map(|(at, _)| at).next();
-        let Some((kept, rest)) = cut.map(|at| value.split_at(at)) else { continue };
-        let rest = &rest[2..];
-        if !rest.is_empty() && !rest.starts_with([' ', '#', '\t']) {
-            let message =
-                format!("YAML reads ` #` as a comment, so only `{}` is left of the value", kept.trim());
-            let fix = format!("quote it: \"{value}\"");
-            found.push(
-                Finding::new("schema.cut-at-hash", Severity::Warning, message).at_line(line).with_fix(fix),
-            );
-        }
+        Kind::Scalar(..) => {}
     }
-    found
 }
 
 /// Fills the fields that Runebook knows. A value that means something else under our name leaves its field empty.
