@@ -88,5 +88,6 @@ fn print(session: &mut Session<'_>, rolled: &RolledBack) {
     } else {
         format!("next: a reviewer looks at it with `runebook review show {}`", rolled.id)
     };
+    out.flush();
     out.note(next);
 }

@@ -8,15 +8,15 @@ use super::decide::Decision;
 use super::events::{self, Draft};
 use super::history::merge_of;
 use super::merge::{self, Merged};
-use super::proposals::{assess, closed_state};
-use super::propose::{begin, combine, may_propose_at_all};
+use super::proposals::{assess, closed_state, open_ones};
+use super::propose::{Combined, begin, combine, may_propose_at_all};
 use super::vault::Vault;
 use crate::model::actor::Actor;
 use crate::model::change::digest;
 use crate::model::event::Open;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
-use crate::model::id::{Oid, ProposalId};
+use crate::model::id::{Digest, Oid, ProposalId};
 use crate::model::proposal::State;
 
 /// Why a proposal is not taken back.
@@ -98,6 +98,10 @@ pub fn rollback(vault: &Vault<'_>, actor: &Actor, of: &ProposalId) -> Result<Rol
     if combined.clashes.is_empty() && combined.changes.is_empty() {
         return Err(RollbackError::Already(of.clone()).into());
     }
+    let exact = digest(&records);
+    if let Some((id, tip)) = proposed_already(vault, main, merge, &combined)? {
+        return answer(vault, main, (id, tip), of, merge, exact);
+    }
     let branch = Branch::read(repo, of, tip, main)?;
     let title = branch.open().map(|(_, _, open)| open.title.clone()).unwrap_or_default();
     let open =
@@ -105,15 +109,49 @@ pub fn rollback(vault: &Vault<'_>, actor: &Actor, of: &ProposalId) -> Result<Rol
     let new = begin(vault, actor, open, combined, &format!("Take back {of}"))?;
     let tip = super::proposals::open_tip(vault, &new.id)?;
     let branch = Branch::read(repo, &new.id, tip, main)?;
-    let exact = branch.digest == digest(&records);
     let tip = events::append(vault, &branch, actor, Draft::submit())?;
-    let assessed = assess(vault, main, &new.id, tip)?;
+    answer(vault, main, (new.id, tip), of, merge, exact)
+}
+
+/// An open proposal that takes back the same merge by the same change, so that asking twice gives no second one.
+fn proposed_already(
+    vault: &Vault<'_>,
+    main: Oid,
+    merge: Oid,
+    combined: &Combined,
+) -> Result<Option<(ProposalId, Oid)>, Fault> {
+    if !combined.clashes.is_empty() {
+        return Ok(None);
+    }
+    let repo = &vault.repo;
+    let before = repo.tree_of(main)?;
+    let wanted = digest(&repo.diff(Some(before), Some(repo.write_tree(Some(before), &combined.changes)?))?);
+    for (id, tip) in open_ones(repo)? {
+        let Ok(branch) = Branch::read(repo, &id, tip, main) else { continue };
+        let is_it = branch.open().is_some_and(|(_, _, open)| open.rollback_of == Some(merge));
+        if is_it && branch.base == main && branch.digest == wanted && branch.revision > 0 {
+            return Ok(Some((id, tip)));
+        }
+    }
+    Ok(None)
+}
+
+fn answer(
+    vault: &Vault<'_>,
+    main: Oid,
+    (id, tip): (ProposalId, Oid),
+    of: &ProposalId,
+    merge: Oid,
+    exact: Digest,
+) -> Result<RolledBack, Fault> {
+    let assessed = assess(vault, main, &id, tip)?;
+    let records = &assessed.branch.records;
     Ok(RolledBack {
-        id: new.id,
+        id,
         of: of.clone(),
         merge,
-        exact,
-        files: new.files,
+        exact: assessed.branch.digest == exact,
+        files: records.iter().map(|record| String::from_utf8_lossy(&record.path).into_owned()).collect(),
         decision: assessed.decision,
         findings: assessed.findings,
         merged: None,

@@ -203,6 +203,7 @@ fn new(args: &NewArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<D
     } else {
         // The name alone, so that a script can take it; the rest is for people.
         session.out.line(new.id.as_str());
+        session.out.flush();
         session.out.note(format!(
             "next: runebook propose write {} URI, then runebook propose submit {}",
             new.id, new.id

@@ -85,9 +85,7 @@ pub(super) fn submitted(out: &mut Output, submitted: &Submitted) -> Done {
         out.paint(tone(submitted.state), submitted.state.as_str())
     );
     out.line(line);
-    let waits =
-        submitted.reasons.iter().chain(submitted.missing.iter().filter(|m| !submitted.reasons.contains(m)));
-    sentences(out, "", &waits.cloned().collect::<Vec<_>>());
+    sentences(out, "", &submitted.reasons);
     let line = format!("  {}", out.paint(Tone::Dim, submitted.digest.to_string()));
     out.line(line);
     end
@@ -212,9 +210,7 @@ pub(crate) fn story(out: &mut Output, story: &Story) {
     if let Some(merge) = story.merge {
         out.line(format!("  merged as {}", merge.short()));
     }
-    let missing: Vec<String> = story.missing.iter().filter(|m| !story.reasons.contains(m)).cloned().collect();
     sentences(out, "", &story.reasons);
-    sentences(out, "", &missing);
     sentences(out, "note: ", &story.notes);
     findings(out, &story.findings);
     out.line("files");

@@ -12,8 +12,7 @@ pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
     let decision = &review.decision;
     head(out, decision.proposal.as_str(), decision.state, &decision.title);
     out.line(format!("  by {}, revision {}", decision.proposer, decision.revision));
-    let also = decision.missing.iter().filter(|missing| !decision.reasons.contains(missing));
-    for reason in decision.reasons.iter().chain(also) {
+    for reason in &decision.reasons {
         out.line(format!("  {}", printable(reason)));
     }
     for note in &decision.notes {
@@ -70,11 +69,11 @@ pub(super) fn recorded(out: &mut Output, recorded: &Recorded, what: &str) {
     );
     out.line(line);
     if recorded.state == State::Approved {
+        out.flush();
         out.note(format!("next: runebook merge {}", recorded.proposal));
         return;
     }
-    let also = recorded.missing.iter().filter(|missing| !recorded.reasons.contains(missing));
-    for reason in recorded.reasons.iter().chain(also) {
+    for reason in &recorded.reasons {
         out.line(format!("  {}", printable(reason)));
     }
 }

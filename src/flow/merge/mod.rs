@@ -54,7 +54,7 @@ const ATTEMPTS: u32 = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// It is not approved, or something else keeps it.
-    #[error("proposal {id} is {state} and was not merged{}", because(reasons))]
+    #[error("proposal {id} ({state}) was not merged{}", because(reasons))]
     Refused {
         /// The proposal.
         id: ProposalId,
@@ -297,6 +297,11 @@ fn stale_hint(id: &ProposalId) -> String {
 fn refusal(decision: &super::decide::Decision) -> MergeError {
     let id = decision.proposal.clone();
     let hint = match decision.state {
+        State::NeedsHuman if !decision.vetoes.is_empty() => {
+            format!(
+                "a person looks at it with `runebook review show {id}`; the verdict stands until its reviewer lifts it"
+            )
+        }
         State::Draft => format!("submit it first: `runebook propose submit {id}`"),
         State::Stale => stale_hint(&id),
         State::ChangesRequested | State::Rejected => format!(
@@ -305,9 +310,7 @@ fn refusal(decision: &super::decide::Decision) -> MergeError {
         State::NeedsHuman => format!("ask a person to run `runebook review show {id}`"),
         _ => format!("ask a reviewer to run `runebook review show {id}`"),
     };
-    let mut reasons = decision.reasons.clone();
-    reasons.extend(decision.missing.iter().filter(|m| !decision.reasons.contains(m)).cloned());
-    MergeError::Refused { id, state: decision.state, reasons, hint }
+    MergeError::Refused { id, state: decision.state, reasons: decision.reasons.clone(), hint }
 }
 
 /// What the merge changes, with what earlier revisions of the proposal had at each path.

@@ -2,17 +2,17 @@
 
 mod anew;
 mod content;
+mod story;
 mod taken;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::branch::Branch;
-use super::difference::{FileDiff, files};
 use super::events::{self, Draft};
 use super::gate::governance::is_settings;
 use super::gate::people::{Reach, may_not_propose, same_principal};
-use super::proposals::{Told, assess, closed_ones, closed_state, open_ones, open_tip, told, when};
+use super::proposals::{assess, closed_ones, closed_state, open_ones, open_tip};
 use super::review::{Listed, listed, retried};
 use super::vault::{Governance, Vault};
 use crate::model::actor::{Actor, Role};
@@ -29,6 +29,7 @@ use crate::store::git::RefUpdate;
 pub(super) use anew::begin;
 pub use anew::{Clash, Combined, anew, combine};
 pub use content::{Edit, Written, change, edit, mv, rm, write};
+pub use story::{Story, story};
 pub use taken::{Taken, from_worktree};
 
 /// Why something is not proposed.
@@ -353,88 +354,6 @@ pub fn list(vault: &Vault<'_>, all: bool) -> Result<Vec<Listed>, Fault> {
         }
     }
     Ok(out)
-}
-
-/// The whole story of a proposal, open or not.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Story {
-    /// Its name.
-    pub id: ProposalId,
-    /// What it is about.
-    pub title: String,
-    /// Where it stands.
-    pub state: State,
-    /// Who opened it.
-    pub proposer: ActorId,
-    /// When, RFC 3339.
-    pub opened: String,
-    /// The commit of main on which it rests.
-    pub base: Oid,
-    /// Its last commit.
-    pub tip: Oid,
-    /// How many revisions were submitted.
-    pub revision: u32,
-    /// The present digest.
-    pub digest: Digest,
-    /// The merge that brought it to main.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge: Option<Oid>,
-    /// Why it stands where it stands.
-    pub reasons: Vec<String>,
-    /// What is still needed.
-    pub missing: Vec<String>,
-    /// What else is worth knowing.
-    pub notes: Vec<String>,
-    /// What the checks report; empty for one that ended.
-    pub findings: Vec<Finding>,
-    /// The files that it changes.
-    pub files: Vec<FileDiff>,
-    /// What happened, oldest first.
-    pub events: Vec<Told>,
-}
-
-/// The whole story of a proposal.
-///
-/// # Errors
-/// When its branch cannot be read.
-pub fn story(vault: &Vault<'_>, id: &ProposalId) -> Result<Story, Fault> {
-    let repo = &vault.repo;
-    let main = vault.main()?;
-    let (tip, closed) = Branch::find(repo, id)?;
-    let (branch, decision, findings) = if closed {
-        // How it was judged at its end is history; only what it says is read again.
-        let branch = Branch::read(repo, id, tip, main)?;
-        let decision = super::decide::decide(repo, main, tip, &[])?;
-        (branch, decision, Vec::new())
-    } else {
-        let assessed = assess(vault, main, id, tip)?;
-        (assessed.branch, assessed.decision, assessed.findings)
-    };
-    let state = if closed { closed_state(repo, tip)? } else { decision.state };
-    let (reasons, missing) = if closed && state != State::Merged {
-        (vec![format!("it was {state}")], Vec::new())
-    } else {
-        (decision.reasons, decision.missing)
-    };
-    let opened = branch.open().map(|(commit, _, _)| when(commit.commit.author.time)).unwrap_or_default();
-    Ok(Story {
-        id: id.clone(),
-        title: decision.title,
-        state,
-        proposer: decision.proposer,
-        opened,
-        base: branch.base,
-        tip,
-        revision: branch.revision,
-        digest: branch.digest,
-        merge: if closed { super::history::merge_of(vault, main, tip)? } else { None },
-        reasons,
-        missing,
-        notes: decision.notes,
-        findings,
-        files: files(repo, &branch.records)?,
-        events: told(&branch),
-    })
 }
 
 /// A proposal that was ended.

@@ -381,7 +381,12 @@ impl Checkout {
         }
         let mut changes = ChangeSet::default();
         let mut options = git2::build::CheckoutBuilder::new();
-        options.force().update_index(false).target_dir(&forms).disable_pathspec_match(true);
+        options
+            .force()
+            .recreate_missing(true)
+            .update_index(false)
+            .target_dir(&forms)
+            .disable_pathspec_match(true);
         for (path, entry) in entries {
             changes.changes.insert(path.clone(), Change::Put(*entry));
             options.path(path.as_str());

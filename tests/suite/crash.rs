@@ -1,0 +1,126 @@
+//! A merge killed at every step, then whatever command comes next: nothing lost, no half state.
+
+use crate::cast::{CLAUDE, approved, in_order, status, vault};
+use crate::support::Sandbox;
+
+const STEPS: [&str; 10] = runebook::flow::merge::STEPS;
+
+fn killed(vault: &Sandbox, id: &str, step: &str) {
+    let mut command = vault.command(env!("CARGO_BIN_EXE_runebook"));
+    command.env("RUNEBOOK_ACTOR", CLAUDE).env("RUNEBOOK_CRASH_AT", step).args(["merge", id]);
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), None, "step {step} is never reached: {output:?}");
+}
+
+/// Main is at the old or the new commit, and everything else is as it is there.
+fn whole(vault: &Sandbox, id: &str, old: &str) -> bool {
+    in_order(vault);
+    let merged = vault.git(&["rev-parse", "main"]) != old;
+    let branch = if merged { "closed" } else { "proposal" };
+    assert_eq!(
+        vault.git(&["for-each-ref", "--format=%(refname)", "refs/heads/proposal", "refs/heads/closed"]),
+        format!("refs/heads/{branch}/{id}")
+    );
+    assert_eq!(vault.read("resources/seats.md").contains("three hours"), merged);
+    assert_eq!(vault.vault().join("resources/meals.md").exists(), merged);
+    assert!(!vault.vault().join(".git/index.lock").exists());
+    assert!(!vault.vault().join(".git/runebook/journal.json").exists());
+    merged
+}
+
+#[test]
+fn every_step_ends_in_the_old_state_or_the_new_one() {
+    let mut moved = false;
+    for step in STEPS {
+        let vault = vault();
+        let id = approved(&vault);
+        let old = vault.git(&["rev-parse", "main"]);
+        killed(&vault, &id, step);
+        moved |= step == "moved";
+        // Any command that opens the vault finishes it; so does a merge, for a lock without a journal.
+        vault.run(&["log"]).ok();
+        let again = vault.run_as(CLAUDE, &["merge", &id]);
+        assert_eq!(again.status, if moved { 3 } else { 0 }, "{step}: {again:?}");
+        assert!(whole(&vault, &id, &old), "{step}");
+    }
+}
+
+#[test]
+fn one_reading_command_brings_it_in_order() {
+    for step in ["journal", "moved", "placed-one", "placed", "index", "released"] {
+        let vault = vault();
+        let id = approved(&vault);
+        let old = vault.git(&["rev-parse", "main"]);
+        killed(&vault, &id, step);
+        let run = vault.run(&["propose", "list"]);
+        assert!(run.err.contains("interrupted"), "{step}: {}", run.err);
+        assert_eq!(whole(&vault, &id, &old), step != "journal", "{step}");
+    }
+}
+
+#[test]
+fn plain_git_commits_no_half_state() {
+    let vault = vault();
+    let id = approved(&vault);
+    killed(&vault, &id, "placed-one");
+    let commit = vault.command("git").args(["commit", "-qam", "half"]).output().unwrap();
+    assert!(!commit.status.success(), "the index is locked");
+    vault.run(&["log"]).ok();
+    assert_eq!(status(&vault), "");
+}
+
+#[test]
+fn an_edit_made_after_the_crash_is_kept() {
+    let vault = vault();
+    let id = approved(&vault);
+    killed(&vault, &id, "moved");
+    vault.write("resources/seats.md", "mine\n");
+    let run = vault.run(&["log"]).ok();
+    assert!(run.err.contains("was edited meanwhile"), "{}", run.err);
+    assert_eq!(vault.read("resources/seats.md"), "mine\n");
+    assert_eq!(status(&vault), " M resources/seats.md".trim_start_matches('\n'));
+    assert!(vault.vault().join("resources/meals.md").exists());
+}
+
+#[test]
+fn references_that_were_set_in_part_are_completed() {
+    // libgit2 sets them one after the other: as if the process had been killed between two.
+    let sets: [&[&str]; 3] = [&["closed"], &["main"], &["closed", "seen", "open"]];
+    for set in sets {
+        let vault = vault();
+        let id = approved(&vault);
+        let old = vault.git(&["rev-parse", "main"]);
+        killed(&vault, &id, "journal");
+        let journal: serde_json::Value =
+            serde_json::from_str(&vault.read(".git/runebook/journal.json")).unwrap();
+        let commit = |key: &str| journal[key].as_str().unwrap().to_owned();
+        for one in set {
+            match *one {
+                "main" => vault.git(&["update-ref", "refs/heads/main", &commit("merge")]),
+                "closed" => vault.git(&["update-ref", &format!("refs/heads/closed/{id}"), &commit("decide")]),
+                "seen" => vault.git(&["update-ref", &format!("refs/runebook/seen/{id}"), &commit("decide")]),
+                _ => vault.git(&["update-ref", "-d", &format!("refs/heads/proposal/{id}")]),
+            };
+        }
+        // And a lock file that nobody removes any more.
+        vault.write(".git/refs/heads/main.lock", "");
+        vault.run(&["log"]).ok();
+        assert!(whole(&vault, &id, &old), "{set:?}");
+    }
+}
+
+#[test]
+fn a_merge_that_somebody_overtook_is_taken_back() {
+    let vault = vault();
+    let id = approved(&vault);
+    killed(&vault, &id, "journal");
+    // The lock was removed by hand, and work went on.
+    std::fs::remove_file(vault.vault().join(".git/index.lock")).unwrap();
+    vault.write("resources/home.md", "# Home\n\nOther words, see [[seats]].\n");
+    vault.git(&["commit", "-qam", "Went on"]);
+    let old = vault.git(&["rev-parse", "main"]);
+    vault.run(&["log"]).ok();
+    assert!(!whole(&vault, &id, &old));
+    vault.run_as(CLAUDE, &["merge", &id]).ok();
+    assert!(whole(&vault, &id, &old));
+}

@@ -1,0 +1,76 @@
+//! Taking back what was merged.
+
+use crate::cast::{CLAUDE, GPT, SEATS, approve, edit, in_order, merged, new, vault};
+
+#[test]
+fn a_person_takes_back_exactly_what_was_merged() {
+    let vault = vault();
+    let id = merged(&vault);
+    let run = vault.run(&["rollback", &id, "--merge", "--json"]).ok().json();
+    assert_eq!((&run["exact"], &run["of"]), (&true.into(), &id.as_str().into()));
+    assert!(run["merged"]["commit"].is_string());
+    in_order(&vault);
+    assert_eq!(vault.read("resources/seats.md"), SEATS);
+    assert!(!vault.vault().join("resources/meals.md").exists());
+    let again = vault.run(&["rollback", &id, "--merge"]).fails(1);
+    assert!(again.err.contains("nothing left"), "{}", again.err);
+    // And that can be taken back in turn.
+    vault.run(&["rollback", run["id"].as_str().unwrap(), "--merge"]).ok();
+    assert!(vault.read("resources/seats.md").contains("three hours"));
+    in_order(&vault);
+}
+
+#[test]
+fn an_agent_proposes_it_and_does_not_merge_it_alone() {
+    let vault = vault();
+    let id = merged(&vault);
+    let run = vault.run_as(CLAUDE, &["rollback", &id, "--merge", "--json"]).ok().json();
+    assert_eq!(run["merged"], serde_json::Value::Null);
+    let back = run["id"].as_str().unwrap();
+    // Asking again gives the same one.
+    assert_eq!(vault.run_as(CLAUDE, &["rollback", &id, "--json"]).ok().json()["id"], back);
+    let refused = vault.run_as(CLAUDE, &["merge", back]).fails(4);
+    assert!(refused.err.contains("only a person"), "{}", refused.err);
+    vault.run(&["merge", back]).ok();
+    in_order(&vault);
+    assert_eq!(vault.read("resources/seats.md"), SEATS);
+}
+
+#[test]
+fn later_edits_of_other_lines_are_kept_and_need_a_review() {
+    let vault = vault();
+    let id = merged(&vault);
+    vault.write("resources/seats.md", vault.read("resources/seats.md").replace("row 13", "row 14"));
+    vault.git(&["commit", "-qam", "Another row"]);
+    let run = vault.run(&["rollback", &id, "--merge", "--json"]).ok().json();
+    assert_eq!(run["exact"], false);
+    assert_eq!(run["merged"], serde_json::Value::Null);
+    let back = run["id"].as_str().unwrap();
+    vault.run(&["merge", back]).fails(4);
+    approve(&vault, GPT, back).ok();
+    vault.run(&["merge", back]).ok();
+    in_order(&vault);
+    assert_eq!(vault.read("resources/seats.md"), SEATS.replace("row 13", "row 14"));
+}
+
+#[test]
+fn later_edits_of_the_same_lines_are_a_conflict_by_file_and_line() {
+    let vault = vault();
+    let id = merged(&vault);
+    vault.write("resources/seats.md", vault.read("resources/seats.md").replace("three hours", "nine hours"));
+    std::fs::remove_file(vault.vault().join("resources/meals.md")).unwrap();
+    vault.git(&["commit", "-qam", "The same line"]);
+    let before = vault.git(&["for-each-ref"]);
+    let run = vault.run(&["rollback", &id, "--merge"]).fails(3);
+    assert!(run.err.contains("viking://resources/seats.md line 3"), "{}", run.err);
+    assert_eq!(vault.git(&["for-each-ref"]), before);
+}
+
+#[test]
+fn what_is_not_merged_is_not_taken_back() {
+    let vault = vault();
+    let id = new(&vault, CLAUDE, "Open");
+    edit(&vault, CLAUDE, &id, "resources/seats.md", "two", "three");
+    let run = vault.run(&["rollback", &id]).fails(2);
+    assert!(run.err.contains("withdraw"), "{}", run.err);
+}
