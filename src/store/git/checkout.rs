@@ -1,4 +1,4 @@
-//! Work trees: which ones have a branch checked out, and one of them opened for a careful update.
+//! A work tree opened for a careful update.
 //!
 //! libgit2's own checkout is not used on a person's files: with `index.lock` present it fails after it has changed
 //! them, and it overwrites ignored ones. It only makes the checked-out form of a file (line ends, filters) in a
@@ -8,165 +8,14 @@ use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::worktrees::WorkTree;
 use super::{GitError, Repo, from_git, other, to_git};
 use crate::model::change::{Change, ChangeSet, Entry, mode};
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 
-/// How a lock file of ours begins, so that one that a killed run left is told from git's own.
-const LOCK_MARK: &str = "runebook ";
-
-/// One work tree of the repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkTree {
-    /// The root of its files.
-    pub root: PathBuf,
-    /// Its own git directory: where its HEAD and index are.
-    pub git_dir: PathBuf,
-    /// The full name of the branch that is checked out; `None` when HEAD is detached.
-    pub branch: Option<String>,
-}
-
-impl Repo {
-    /// All work trees of the repository, the main one first. A bare repository may have linked ones.
-    ///
-    /// # Errors
-    /// When the list cannot be read.
-    pub fn work_trees(&self) -> Result<Vec<WorkTree>, GitError> {
-        let common = self.common_dir().to_owned();
-        let mut out = Vec::new();
-        let main = git2::Repository::open(&common).map_err(other(format!("opening {}", common.display())))?;
-        if let Some(root) = main.workdir() {
-            out.push(WorkTree {
-                root: root.to_owned(),
-                branch: head_branch(&common),
-                git_dir: common.clone(),
-            });
-        }
-        let linked = common.join("worktrees");
-        let names = match fs::read_dir(&linked) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(out),
-            Err(error) => return Err(io_error("listing", &linked, &error)),
-        };
-        let mut git_dirs: Vec<PathBuf> = names.flatten().map(|entry| entry.path()).collect();
-        git_dirs.sort();
-        for git_dir in git_dirs {
-            // The file `gitdir` names the `.git` file in the work tree's root.
-            let Ok(text) = fs::read_to_string(git_dir.join("gitdir")) else { continue };
-            let Some(root) = git_dir.join(text.trim_end()).parent().map(Path::to_owned) else { continue };
-            out.push(WorkTree { branch: head_branch(&git_dir), root, git_dir });
-        }
-        Ok(out)
-    }
-}
-
-fn head_branch(git_dir: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
-    head.trim_end().strip_prefix("ref: ").map(str::to_owned)
-}
-
 pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> GitError {
     GitError::Other { doing: format!("{doing} {}", path.display()), why: error.to_string() }
-}
-
-impl WorkTree {
-    /// What git operation is half done here and concerns `branch` (full name), in words.
-    #[must_use]
-    pub fn busy(&self, branch: &str) -> Option<&'static str> {
-        let has = |name: &str| self.git_dir.join(name).exists();
-        let head_name = |dir: &str| {
-            fs::read_to_string(self.git_dir.join(dir).join("head-name"))
-                .is_ok_and(|name| name.trim_end() == branch)
-        };
-        if head_name("rebase-merge") || head_name("rebase-apply") {
-            return Some("a rebase");
-        }
-        if self.branch.as_deref() != Some(branch) {
-            return None;
-        }
-        [
-            ("MERGE_HEAD", "a merge"),
-            ("CHERRY_PICK_HEAD", "a cherry-pick"),
-            ("REVERT_HEAD", "a revert"),
-            ("rebase-merge", "a rebase"),
-            ("rebase-apply", "a rebase"),
-        ]
-        .into_iter()
-        .find_map(|(name, words)| has(name).then_some(words))
-    }
-
-    /// Points HEAD at a branch (full name) without touching index or files.
-    ///
-    /// # Errors
-    /// When HEAD cannot be written.
-    pub fn point_head_at(&self, branch: &str) -> Result<(), GitError> {
-        let head = self.git_dir.join("HEAD");
-        let lock = self.git_dir.join("HEAD.lock");
-        let written = fs::OpenOptions::new().write(true).create_new(true).open(&lock).and_then(|mut file| {
-            file.write_all(format!("ref: {branch}\n").as_bytes())?;
-            fs::rename(&lock, &head)
-        });
-        match written {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(lock)),
-            Err(error) => Err(io_error("writing", &head, &error)),
-        }
-    }
-}
-
-/// The `index.lock` of a work tree, held. Plain git commits nothing there meanwhile. Dropping it lets go.
-#[derive(Debug)]
-pub struct IndexLock {
-    path: PathBuf,
-    keep: bool,
-}
-
-impl IndexLock {
-    /// Takes the lock. One that a killed run of ours left is taken over: the caller holds the vault's lock, so that
-    /// no other run of ours can be alive.
-    ///
-    /// # Errors
-    /// [`GitError::Locked`] when git holds it.
-    pub fn hold(work_tree: &WorkTree) -> Result<IndexLock, GitError> {
-        let path = work_tree.git_dir.join("index.lock");
-        IndexLock::release_left_over(work_tree)?;
-        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                let lock = IndexLock { path, keep: false };
-                file.write_all(format!("{LOCK_MARK}{}\n", std::process::id()).as_bytes())
-                    .map_err(|e| io_error("writing", &lock.path, &e))?;
-                Ok(lock)
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(path)),
-            Err(error) => Err(io_error("making", &path, &error)),
-        }
-    }
-
-    /// Lets it stand beyond the end of the process: the next run takes it over.
-    pub fn leave(mut self) {
-        self.keep = true;
-    }
-
-    /// Removes a lock that a killed run of ours left; leaves git's own alone. The caller holds the vault's lock.
-    ///
-    /// # Errors
-    /// When it is there and cannot be removed.
-    pub fn release_left_over(work_tree: &WorkTree) -> Result<(), GitError> {
-        let path = work_tree.git_dir.join("index.lock");
-        let ours = fs::metadata(&path).is_ok_and(|m| m.len() < 64)
-            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with(LOCK_MARK));
-        if ours { fs::remove_file(&path).map_err(|e| io_error("removing", &path, &e)) } else { Ok(()) }
-    }
-}
-
-impl Drop for IndexLock {
-    fn drop(&mut self) {
-        if !self.keep {
-            // Nothing can be done when it fails, and the next run takes it over.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }
 
 /// What git's index says of a path.
@@ -397,16 +246,36 @@ impl Checkout {
         self.repo
             .checkout_tree(&object, Some(&mut options))
             .map_err(other("making the checked-out form of the files"))?;
-        for (path, _) in entries {
+        for (path, entry) in entries {
             let form = forms.join(path.as_str());
+            // libgit2 makes none where HEAD has a directory of that name; git itself does.
             if fs::symlink_metadata(&form).is_err() {
-                return Err(GitError::Other {
-                    doing: format!("making the checked-out form of {path}"),
-                    why: "libgit2 made none".to_owned(),
-                });
+                self.form_by_git(path, *entry, &form)?;
             }
         }
         Ok(forms)
+    }
+
+    fn form_by_git(&self, path: &VaultPath, entry: Entry, form: &Path) -> Result<(), GitError> {
+        let failed =
+            |why: String| GitError::Other { doing: format!("making the checked-out form of {path}"), why };
+        if !matches!(entry.mode, mode::FILE | mode::EXECUTABLE) {
+            return Err(failed("it is no file".to_owned()));
+        }
+        let output = std::process::Command::new("git")
+            .arg("-C")
+            .arg(&self.work_tree.root)
+            .args(["cat-file", "--filters", &format!("--path={path}"), &entry.oid.to_string()])
+            .output()
+            .map_err(|error| failed(format!("running git: {error}")))?;
+        if !output.status.success() {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let written = fs::create_dir_all(form.parent().unwrap_or(form)).and_then(|()| {
+            fs::write(form, &output.stdout)?;
+            if entry.mode == mode::EXECUTABLE { make_executable(form) } else { Ok(()) }
+        });
+        written.map_err(|error| io_error("writing", form, &error))
     }
 
     /// Occupies as much disk as the new index will need, so that a full disk shows before anything has changed.
@@ -475,6 +344,19 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
 pub(super) fn is_executable(meta: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(unix)]
+fn make_executable(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = fs::metadata(file)?.permissions().mode();
+    // Whoever may read it may run it, as git does.
+    fs::set_permissions(file, fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(unix))]

@@ -10,6 +10,7 @@ mod objects;
 mod refs;
 mod text;
 mod worktree_status;
+mod worktrees;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,11 +20,12 @@ use crate::model::commit::Commit;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
 
-pub use checkout::{Checkout, Found, IndexLock, Staged, WorkTree};
+pub use checkout::{Checkout, Found, Staged};
 pub use index_file::OwnCommit;
 pub use refs::{Head, RefUpdate};
 pub use text::{Edited, Hunk, Merged, hunks, merge};
 pub use worktree_status::{Differs, WorkChange};
+pub use worktrees::{IndexLock, WorkTree};
 
 /// What can go wrong in git.
 #[derive(Debug, thiserror::Error)]
