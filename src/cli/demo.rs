@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::output::Tone;
 use super::{Done, Session};
-use crate::flow::{demo, example, init, preset::Preset, proposals, vault::Vault};
+use crate::flow::{demo, example, init, preset::Preset, proposals, propose, vault::Vault};
 use crate::model::clock::Env;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::ProposalId;
@@ -106,9 +106,11 @@ impl Stage<'_, '_, '_> {
         self.command(Some(demo::SCRIBE), &["propose", "new", "No night flights"], 0)?;
         let id = self.proposal()?;
         let id = id.as_str();
-        let draft = draft.display().to_string();
-        self.command(Some(demo::SCRIBE), &["propose", "write", demo::TARGET, "--from", &draft], 0)?;
-        self.command(Some(demo::SCRIBE), &["propose", "submit"], 0)?;
+        // Shown as it is typed where the draft lies.
+        let write = |draft| ["propose", "write", id, demo::TARGET, "--file", draft];
+        let path = draft.display().to_string();
+        self.shown_as(Some(demo::SCRIBE), &write("no-night-flights.md"), &write(&path), 0)?;
+        self.command(Some(demo::SCRIBE), &["propose", "submit", id], 0)?;
         self.command(None, &["check", "--proposal", id], 0)?;
 
         self.say("Unreviewed it does not enter, whoever asks.");
@@ -117,13 +119,15 @@ impl Stage<'_, '_, '_> {
         self.say(
             "An agent of another model family reviews exactly that change; then it merges and is found.",
         );
-        let why = "The quote stands in the evidence.";
-        self.command(Some(demo::REVIEWER), &["review", "approve", id, "-m", why], 0)?;
+        self.command(Some(demo::REVIEWER), &["review", "show", id], 0)?;
+        let digest = self.digest(id)?;
+        let approve = ["review", "approve", id, "-m", "The quote stands there", "--digest", &digest];
+        self.command(Some(demo::REVIEWER), &approve, 0)?;
         self.command(None, &["merge", id], 0)?;
         self.command(None, &["find", "红眼航班", "-n", "2"], 0)?;
 
         self.say("Mei takes it back, and plain git shows that the rules held for every commit.");
-        self.command(None, &["rollback", id], 0)?;
+        self.command(None, &["rollback", id, "--merge"], 0)?;
         self.command(None, &["find", "红眼航班", "-n", "2"], 0)?;
         self.command(None, &["audit"], 0)
     }
@@ -154,6 +158,13 @@ impl Stage<'_, '_, '_> {
         Ok(open.into_iter().next().map(|(id, _)| id).ok_or_else(step)?)
     }
 
+    /// The digest of the change, as `review show` ends with it.
+    fn digest(&self, id: &str) -> Result<String, Fault> {
+        let vault = Vault::open(self.env, self.root)?;
+        let id = proposals::named_by(&vault, None, Some(id))?;
+        Ok(propose::story(&vault, &id)?.digest.to_string())
+    }
+
     fn say(&mut self, text: &str) {
         let out = &mut self.session.out;
         out.line("");
@@ -163,11 +174,21 @@ impl Stage<'_, '_, '_> {
 
     /// Shows a command, runs it as if it had been typed, and holds it to its exit status.
     fn command(&mut self, actor: Option<&str>, words: &[&str], expected: u8) -> Result<(), Fault> {
+        self.shown_as(actor, words, words, expected)
+    }
+
+    fn shown_as(
+        &mut self,
+        actor: Option<&str>,
+        shown_words: &[&str],
+        words: &[&str],
+        expected: u8,
+    ) -> Result<(), Fault> {
         let mut shown = vec!["runebook".to_owned()];
         if let Some(actor) = actor {
             shown.extend(["--as".to_owned(), actor.to_owned()]);
         }
-        shown.extend(words.iter().map(|word| quoted(word)));
+        shown.extend(shown_words.iter().map(|word| quoted(word)));
         let shown = shown.join(" ");
         let out = &mut self.session.out;
         let line = out.paint(Tone::Dim, format!("$ {shown}"));

@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod crash;
 mod decide;
+mod demo;
 mod events;
 mod example;
 mod find;

@@ -12,7 +12,11 @@ fn every_example_prints_what_is_shown() {
     let readme = file("README.md");
     assert!(transcript::steps(&readme).len() >= 20, "the README has lost its examples");
     let found = transcript::differences(&readme);
-    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    if std::env::var_os("RUNEBOOK_REGENERATE").is_some() {
+        std::fs::write("README.md", transcript::corrected(&readme, &found)).expect("the README");
+    }
+    let reports: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "\n{}", reports.join("\n"));
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(crate) struct Step {
     pub(crate) line: usize,
     pub(crate) command: String,
     pub(crate) prints: Vec<String>,
+    /// The lines of the document that show it, counted from 0.
+    pub(crate) shown: std::ops::Range<usize>,
 }
 
 /// The examples of a document, in order.
@@ -34,14 +36,19 @@ pub(crate) fn steps(document: &str) -> Vec<Step> {
             Some(true) => {
                 if let Some(command) = text.strip_prefix("$ ") {
                     let section = section.clone();
-                    steps.push(Step { section, line, command: command.to_owned(), prints: Vec::new() });
+                    let command = command.to_owned();
+                    steps.push(Step { section, line, command, prints: Vec::new(), shown: line..line });
                 } else if let Some(step) = steps.last_mut() {
                     match text.strip_prefix("> ").or(text.strip_prefix('>')) {
                         Some(more) if step.prints.is_empty() => {
                             step.command.push('\n');
                             step.command.push_str(more);
+                            step.shown = line..line;
                         }
-                        _ => step.prints.push(text.trim_end().to_owned()),
+                        _ => {
+                            step.prints.push(text.trim_end().to_owned());
+                            step.shown.end = line;
+                        }
                     }
                 }
             }
@@ -142,9 +149,25 @@ impl Home {
     }
 }
 
-/// Runs all examples of a document; one report for each that came out otherwise.
-pub(crate) fn differences(document: &str) -> Vec<String> {
-    let (mut home, mut section, mut reports) = (Home::new(), None, Vec::new());
+/// An example that came out otherwise.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    step: Step,
+    printed: Vec<String>,
+    status: i32,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Difference { step, printed, status } = self;
+        writeln!(f, "line {} ({}): `{}` ended with {status}", step.line, step.section, step.command)?;
+        writeln!(f, "--- shown\n{}\n--- printed\n{}", step.prints.join("\n"), printed.join("\n"))
+    }
+}
+
+/// Runs all examples of a document and returns those that came out otherwise.
+pub(crate) fn differences(document: &str) -> Vec<Difference> {
+    let (mut home, mut section, mut found) = (Home::new(), None, Vec::new());
     for step in steps(document) {
         if section.as_ref() != Some(&step.section) {
             home = Home::new();
@@ -152,17 +175,21 @@ pub(crate) fn differences(document: &str) -> Vec<String> {
         }
         let (printed, status) = home.run(&step.command);
         if status != 0 || !matches(&step.prints, &printed) {
-            reports.push(format!(
-                "line {} ({}): `{}` ended with status {status}\n--- shown\n{}\n--- printed\n{}\n",
-                step.line,
-                step.section,
-                step.command,
-                step.prints.join("\n"),
-                printed.join("\n")
-            ));
+            found.push(Difference { step, printed, status });
         }
     }
-    reports
+    found
+}
+
+/// The document with what its examples print now. A name that was drawn by chance in a command stays as it is.
+pub(crate) fn corrected(document: &str, found: &[Difference]) -> String {
+    let mut lines: Vec<String> = document.lines().map(str::to_owned).collect();
+    for Difference { step, printed, .. } in found.iter().rev() {
+        // An empty line before the next command is not part of what is shown.
+        let gap = step.shown.len() - step.prints.len();
+        lines.splice(step.shown.start..step.shown.end - gap, printed.iter().cloned());
+    }
+    lines.join("\n") + "\n"
 }
 
 #[test]
@@ -190,10 +217,12 @@ fn wildcards_stand_for_what_they_say() {
 #[test]
 fn a_wrong_example_is_reported() {
     let text = |shown: &str| format!("## One\n```console\n$ echo a; false || echo b\n{shown}\n```\n");
-    assert_eq!(differences(&text("a\nb")), Vec::<String>::new());
-    assert_eq!(differences(&text("a\nc")).len(), 1);
+    assert!(differences(&text("a\nb")).is_empty());
+    let found = differences(&text("a\nc\n\n$ echo d\nd"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(corrected(&text("a\nc\n\n$ echo d\nd"), &found), text("a\nb\n\n$ echo d\nd"));
     assert_eq!(differences("```console\n$ false\n```\n").len(), 1);
     let moved =
         "## One\n```console\n$ mkdir x && cd x && touch y\n$ ls\ny\n```\n## Two\n```console\n$ ls\n```\n";
-    assert_eq!(differences(moved), Vec::<String>::new());
+    assert!(differences(moved).is_empty());
 }
