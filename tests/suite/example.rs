@@ -161,3 +161,18 @@ fn every_memory_says_what_it_is() {
     assert!(count >= 40, "{count} memories");
     assert!((count / 3..=count * 2 / 3).contains(&chinese), "{chinese} of {count} are Chinese");
 }
+
+#[test]
+fn our_own_checks_find_nothing_in_it() {
+    let sandbox = super::support::Sandbox::new();
+    for (path, bytes) in runebook::flow::example::files() {
+        sandbox.write(path.as_str(), bytes);
+    }
+    sandbox.git(&["init", "-q", "-b", "main"]);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "The example vault"]);
+    let run = sandbox.run(&["check", "--all"]).ok();
+    assert!(run.out.contains("nothing found"), "{}", run.out);
+    sandbox.write("resources/new.md", "See [[nowhere-at-all]].\n");
+    assert!(!sandbox.run(&["check", "--all"]).out.contains("nothing found"));
+}
