@@ -31,6 +31,9 @@ enum DemoError {
     /// No place for it.
     #[error("making a place for the demo{}: {why}", .at.as_ref().map(|at| format!(" at {}", at.display())).unwrap_or_default())]
     Place { at: Option<PathBuf>, why: std::io::Error },
+    /// There is a vault already.
+    #[error("{} is a vault already", .0.display())]
+    Taken(PathBuf),
     /// A command ended otherwise than it should.
     #[error("`{command}` ended with status {status}")]
     Step { command: String, status: u8 },
@@ -39,7 +42,7 @@ enum DemoError {
 impl Explain for DemoError {
     fn kind(&self) -> Kind {
         match self {
-            DemoError::Json => Kind::Usage,
+            DemoError::Json | DemoError::Taken(_) => Kind::Usage,
             _ => Kind::Failed,
         }
     }
@@ -47,7 +50,9 @@ impl Explain for DemoError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             DemoError::Json => "leave `--json` out".to_owned(),
-            DemoError::Place { at: Some(_), .. } => "name another directory with `--keep`".to_owned(),
+            DemoError::Place { at: Some(_), .. } | DemoError::Taken(_) => {
+                "name another directory with `--keep`".to_owned()
+            }
             DemoError::Place { at: None, .. } => "set TMPDIR to a directory that can be written".to_owned(),
             DemoError::Step { .. } => "run it again with `--keep my-demo` and look around there".to_owned(),
         })
@@ -99,10 +104,12 @@ impl Stage<'_, '_, '_> {
         self.say("Mei writes in any editor. She finds what she knows, in either language.");
         demo::edit(self.root).map_err(|why| DemoError::Place { at: Some(self.root.to_owned()), why })?;
         self.command(None, &["commit", "-m", "Note how prints travel"], 0)?;
-        self.command(None, &["find", "window seat", "-n", "2"], 0)?;
-        self.command(None, &["find", "靠窗", "-n", "2"], 0)?;
+        self.command(None, &["find", "window seat", "-n", "1"], 0)?;
+        self.command(None, &["find", "靠窗", "-n", "1"], 0)?;
 
-        self.say("An agent learned from a conversation that she takes no night flights, and proposes to keep that.");
+        self.say(
+            "An agent read in a conversation that she takes no night flights, and proposes to remember it.",
+        );
         self.command(Some(demo::SCRIBE), &["propose", "new", "No night flights"], 0)?;
         let id = self.proposal()?;
         let id = id.as_str();
@@ -113,22 +120,21 @@ impl Stage<'_, '_, '_> {
         self.command(Some(demo::SCRIBE), &["propose", "submit", id], 0)?;
         self.command(None, &["check", "--proposal", id], 0)?;
 
-        self.say("Unreviewed it does not enter, whoever asks.");
+        self.say("Nothing enters unreviewed, not even for Mei.");
         self.command(None, &["merge", id], Kind::NotAllowed.exit_status())?;
 
         self.say(
-            "An agent of another model family reviews exactly that change; then it merges and is found.",
+            "An agent of another model family approves exactly that change, by its digest; it merges and is found.",
         );
-        self.command(Some(demo::REVIEWER), &["review", "show", id], 0)?;
         let digest = self.digest(id)?;
         let approve = ["review", "approve", id, "-m", "The quote stands there", "--digest", &digest];
         self.command(Some(demo::REVIEWER), &approve, 0)?;
         self.command(None, &["merge", id], 0)?;
-        self.command(None, &["find", "红眼航班", "-n", "2"], 0)?;
+        self.command(None, &["find", "红眼航班", "-n", "1"], 0)?;
 
-        self.say("Mei takes it back, and plain git shows that the rules held for every commit.");
+        self.say("Mei takes it back, and the audit walks every commit since the beginning.");
         self.command(None, &["rollback", id, "--merge"], 0)?;
-        self.command(None, &["find", "红眼航班", "-n", "2"], 0)?;
+        self.command(None, &["find", "红眼航班", "-n", "1"], 0)?;
         self.command(None, &["audit"], 0)
     }
 
@@ -142,7 +148,10 @@ impl Stage<'_, '_, '_> {
             content: content.into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect(),
             preset: Preset::Solo,
         };
-        init::init(self.env, &request)?;
+        // What is there already is somebody's: nothing of it is touched.
+        if !init::init(self.env, &request)?.created {
+            return Err(DemoError::Taken(self.root.to_owned()).into());
+        }
         demo::settle(self.root).map_err(|why| DemoError::Place { at: Some(self.root.to_owned()), why })?;
         let out = &mut self.session.out;
         let place = out.paint(Tone::Path, self.root.display().to_string());
@@ -195,7 +204,7 @@ impl Stage<'_, '_, '_> {
         out.line(line);
         out.flush();
         let color = if out.colored() { "--color=always" } else { "--color=never" };
-        let mut args: Vec<OsString> = vec!["runebook".into(), color.into()];
+        let mut args: Vec<OsString> = vec!["runebook".into(), color.into(), "-q".into()];
         if let Some(actor) = actor {
             args.extend(["--as".into(), actor.into()]);
         }

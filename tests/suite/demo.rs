@@ -65,7 +65,12 @@ fn the_kept_vault_is_one_to_look_around_in() {
     assert_eq!(sandbox.git(&["-C", "mine", "status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["-C", "mine", "fsck", "--no-dangling"]), "");
     // It does not take a place where something is already.
-    assert!(demo(&sandbox, &["--keep", "mine"]).fails(2).err.contains("mine"));
+    let before = sandbox.read("mine/.runebook/actors.yaml") + "# mine\n";
+    sandbox.write("mine/.runebook/actors.yaml", &before);
+    assert!(demo(&sandbox, &["--keep", "mine"]).fails(2).err.contains("vault already"));
+    assert_eq!(sandbox.read("mine/.runebook/actors.yaml"), before);
+    sandbox.write("notes/a.md", "mine");
+    assert!(demo(&sandbox, &["--keep", "notes"]).fails(2).err.contains("not empty"));
 }
 
 #[test]

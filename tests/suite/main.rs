@@ -21,6 +21,7 @@ mod memory_properties;
 mod merge;
 mod propose;
 mod races;
+mod readme;
 mod review;
 mod rollback;
 mod schemas;
