@@ -141,7 +141,7 @@ impl Home {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let home = self.dir.path().to_string_lossy().into_owned();
         let mut lines: Vec<String> =
-            text.replace(&home, "/home/mei").lines().map(|line| line.trim_end().to_owned()).collect();
+            text.replace(&home, "~").lines().map(|line| line.trim_end().to_owned()).collect();
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
