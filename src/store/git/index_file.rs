@@ -73,13 +73,14 @@ impl Repo {
         Ok(Some(Entry { mode: self.file_mode(&data, path), oid }))
     }
 
-    #[cfg_attr(not(unix), expect(unused_variables))]
     fn file_mode(&self, data: &Metadata, path: &VaultPath) -> u32 {
         #[cfg(unix)]
         if self.inner.config().and_then(|c| c.get_bool("core.filemode")).unwrap_or(true) {
             use std::os::unix::fs::PermissionsExt as _;
             return if data.permissions().mode() & 0o100 == 0 { mode::FILE } else { mode::EXECUTABLE };
         }
+        #[cfg(not(unix))]
+        let _ = data;
         // Where the file system keeps no such bit, what git knows stays.
         let known =
             self.inner.index().ok().and_then(|i| i.get_path(Path::new(path.as_str()), 0)).map(|e| e.mode);
