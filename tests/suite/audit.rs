@@ -59,6 +59,38 @@ fn plain_git_agrees() {
 }
 
 #[test]
+fn plain_git_agrees_with_what_the_program_merges() {
+    let forge = Forge::new();
+    let sandbox = &forge.sandbox;
+    let id = sandbox.run_as("ada", &["propose", "new", "B", "--json"]).ok().json();
+    let id = id["id"].as_str().unwrap().to_owned();
+    let mut write = sandbox.command(env!("CARGO_BIN_EXE_runebook"));
+    let mut write = write
+        .env("RUNEBOOK_ACTOR", "ada")
+        .args(["propose", "write", &id, "notes/b.md"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut write.stdin.take().unwrap(), b"# B\n\nSee [A](a.md).\n").unwrap();
+    assert!(write.wait().unwrap().success());
+    sandbox.run_as("ada", &["propose", "submit", &id]).ok();
+    let digest = forge.branch(&id.parse().unwrap()).digest.to_string();
+    sandbox.run_as("gil", &["review", "approve", &id, "--digest", &digest]).ok();
+    sandbox.run(&["merge", &id]).ok();
+    let said = verify(&forge, forge.main()).unwrap();
+    assert!(said.starts_with(&format!("ok: {id} by ada, sha256:")), "{said}");
+    assert!(said.ends_with(", approved by gil"), "{said}");
+    let merge = forge.main();
+    let back = sandbox.run(&["rollback", &id, "--json"]).ok().json();
+    let back = back["id"].as_str().unwrap().to_owned();
+    sandbox.run(&["merge", &back]).ok();
+    let said = verify(&forge, forge.main()).unwrap();
+    assert!(said.ends_with(&format!("approved by nobody (the exact inverse of {merge})")), "{said}");
+    assert_eq!(forge.broken_rules(), Vec::<String>::new());
+}
+
+#[test]
 fn an_honest_vault_holds() {
     let forge = Forge::new();
     forge.direct("mei", &[("notes/a.md", Some("# A2\n"))]);

@@ -156,6 +156,9 @@ impl Examiner<'_> {
         if decide.tree != commit.tree {
             faulty.add("wrong-tree", "its tree is not the one that its decide event names");
         }
+        if decide.checks.is_empty() {
+            faulty.add("checks", "its decide event records no check that ran");
+        }
         let mut against = Against { history, root: self.root, seen: false };
         let branch = match Branch::read_against(self.repo, None, second, &mut against) {
             Ok(branch) => branch,
