@@ -3,7 +3,7 @@
 use super::output::Tone;
 use super::{Done, Session};
 use crate::flow::reader::Reader;
-use crate::flow::{locate, own};
+use crate::flow::{locate, own, remove};
 use crate::model::access::{Access, View};
 use crate::model::fault::Fault;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let reader = Reader::new(&vault, Access { actor, view: View::WorkTree })?;
     for text in &args.files {
         let target = locate::find(&reader, text, &session.directory())?;
-        let removed = own::rm(&vault, &target, args.recursive)?;
+        let removed = remove::rm(&vault, &target, args.recursive)?;
         let out = &mut session.out;
         if out.json {
             out.record(&removed);

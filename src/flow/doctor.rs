@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::sync::SyncError;
 use super::vault::{ACTORS, CONFIG, POLICY, Vault};
 use super::{acting, reader, root, status, sync};
 use crate::check;
@@ -256,20 +257,24 @@ fn locks(vault: &Vault<'_>, report: &mut Report) {
 }
 
 fn index(vault: &Vault<'_>, report: &mut Report) {
+    let none = |report: &mut Report| {
+        report.findings.push(
+            Finding::new("index.none", Severity::Info, "there is no index yet")
+                .with_fix("`runebook find` makes it, or `runebook reindex` now"),
+        );
+    };
     match sync::freshness(vault) {
         Ok(state) if state.commit.is_some() => {
             let pending =
                 if state.pending > 0 { format!(", {} pending", state.pending) } else { String::new() };
             report.fact(
-                "index",
+                "index state",
                 format!("made from {}{pending}", state.commit.map_or_else(String::new, |oid| oid.short())),
                 "<gitdir>/runebook/",
             );
         }
-        Ok(_) => report.findings.push(
-            Finding::new("index.none", Severity::Info, "there is no index yet")
-                .with_fix("`runebook find` makes it, or `runebook reindex` now"),
-        ),
+        Ok(_) => none(report),
+        Err(fault) if matches!(fault.as_error().downcast_ref(), Some(SyncError::NoIndex)) => none(report),
         Err(fault) => report.findings.push(
             Finding::new("index.unreadable", Severity::Warning, fault.to_string())
                 .with_fix("`runebook reindex --full` builds it anew"),

@@ -26,6 +26,7 @@ pub mod progress;
 pub mod proposals;
 pub mod propose;
 pub mod reader;
+pub mod remove;
 pub mod review;
 pub mod rollback;
 pub mod root;

@@ -1,6 +1,6 @@
-//! What a person does in the work tree with their own hands: new memories, moving, removing.
+//! What a person does in the work tree with their own hands: new memories, moving.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,8 +17,6 @@ use crate::model::front_matter::MemoryType;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files::{self, FileError};
-use crate::store::git::{Head, Repo};
-use crate::store::walk::{WalkOptions, walk};
 
 /// Why something is not done in the work tree.
 #[derive(Debug, thiserror::Error)]
@@ -372,118 +370,6 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     {
         a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
     }
-}
-
-/// What `rm` did.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Removed {
-    /// What was removed.
-    pub path: VaultPath,
-    /// Whether it was a directory.
-    pub directory: bool,
-    /// Where it is kept, because git does not have all of it; absent when git has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept: Option<PathBuf>,
-}
-
-/// Removes a file or, if `recursive`, a directory. What git does not have is kept in the git directory.
-///
-/// # Errors
-/// When it cannot be removed.
-pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
-    let root = vault.root()?;
-    let path = &target.uri.path;
-    if path.is_root() {
-        return Err(OwnError::Root.into());
-    }
-    if path.is_within(&VaultPath::parse(".runebook")?) {
-        return Err(OwnError::Settings(path.clone()).into());
-    }
-    let directory = target.kind == Stands::Directory;
-    if directory && !recursive {
-        return Err(OwnError::Directory(path.clone()).into());
-    }
-    let at = files::place(root, path)?;
-    let io = |why| OwnError::Io { doing: "removing", path: path.clone(), why };
-    let kept = if git_has_all(vault, path, directory)? {
-        if directory { std::fs::remove_dir_all(&at) } else { std::fs::remove_file(&at) }.map_err(io)?;
-        None
-    } else {
-        let stamp = vault.clock.now_zoned().strftime("%Y%m%dT%H%M%S").to_string();
-        let bin = vault.repo.git_dir().join("runebook/trash");
-        std::fs::create_dir_all(&bin).map_err(io)?;
-        let place =
-            tempfile::Builder::new().prefix(&format!("{stamp}-")).tempdir_in(&bin).map_err(io)?.keep();
-        let kept = place.join(path.as_str());
-        std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
-        std::fs::rename(&at, &kept).map_err(io)?;
-        Some(kept)
-    };
-    remove_empty_parents(root, path);
-    Ok(Removed { path: path.clone(), directory, kept })
-}
-
-/// Git has no empty directories, so what a removal leaves empty goes too.
-fn remove_empty_parents(root: &Path, path: &VaultPath) {
-    for above in path.ancestors().filter(|above| !above.is_root()) {
-        if std::fs::remove_dir(root.join(above.as_str())).is_err() {
-            break;
-        }
-    }
-}
-
-/// Whether everything at a path is in HEAD's commit byte for byte.
-fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<bool, Fault> {
-    let head = match vault.repo.head()? {
-        Head::Branch(_, oid) => oid,
-        Head::Detached(oid) => Some(oid),
-    };
-    let Some(head) = head else { return Ok(false) };
-    let root = vault.root()?;
-    let tree = vault.repo.tree_of(head)?;
-    let files = if directory {
-        let options =
-            WalkOptions { hidden: true, git_ignored: true, below: path.clone(), ..WalkOptions::default() };
-        let found = walk(root, &options);
-        // A nested repository, an unreadable directory, an odd name: what the walk cannot see is kept.
-        if !found.problems.is_empty() || !only_plain(&root.join(path.as_str())) {
-            return Ok(false);
-        }
-        found.files.into_iter().map(|file| file.path).collect()
-    } else {
-        vec![path.clone()]
-    };
-    for file in files {
-        vault.env.go_on()?;
-        let entry = vault.repo.entry_at(tree, &file)?;
-        let bytes = std::fs::read(root.join(file.as_str()));
-        let same = matches!((entry, bytes), (Some(entry), Ok(bytes)) if Repo::hash_blob(&bytes) == entry.oid);
-        if !same {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Whether there are only plain files and directories, and no repository.
-fn only_plain(at: &Path) -> bool {
-    let mut queue = vec![at.to_owned()];
-    while let Some(directory) = queue.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else { return false };
-        for entry in entries {
-            let Ok(entry) = entry else { return false };
-            match entry.file_type() {
-                Ok(kind)
-                    if kind.is_dir() && entry.file_name() != ".git" && entry.file_name() != ".runebook" =>
-                {
-                    queue.push(entry.path())
-                }
-                Ok(kind) if kind.is_file() && entry.file_name() != ".git" => {}
-                _ => return false,
-            }
-        }
-    }
-    true
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("commit", of::<super::commit::Answer>()),
         ("mv", of::<super::own::Moved>()),
         ("new", of::<super::own::Made>()),
-        ("rm", of::<super::own::Removed>()),
+        ("rm", of::<super::remove::Removed>()),
         ("doctor", of::<super::doctor::Report>()),
         ("doctor-path", of::<super::doctor::Explanation>()),
         ("status", of::<super::status::Status>()),

@@ -74,10 +74,9 @@ impl Repo {
     }
 
     fn file_mode(&self, data: &Metadata, path: &VaultPath) -> u32 {
-        #[cfg(unix)]
-        if self.inner.config().and_then(|c| c.get_bool("core.filemode")).unwrap_or(true) {
-            use std::os::unix::fs::PermissionsExt as _;
-            return if data.permissions().mode() & 0o100 == 0 { mode::FILE } else { mode::EXECUTABLE };
+        let trusted = self.inner.config().and_then(|c| c.get_bool("core.filemode")).unwrap_or(true);
+        if cfg!(unix) && trusted {
+            return if is_executable(data) { mode::EXECUTABLE } else { mode::FILE };
         }
         #[cfg(not(unix))]
         let _ = data;
@@ -152,4 +151,15 @@ impl Repo {
         checkout.write_index(&updates)?;
         Ok(Some(made))
     }
+}
+
+#[cfg(unix)]
+fn is_executable(data: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    data.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
 }
