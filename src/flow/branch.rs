@@ -11,7 +11,7 @@ use super::gate::history::History;
 use super::root;
 use crate::model::change::DiffRecord;
 use crate::model::commit::Commit;
-use crate::model::event::{Event, EventError};
+use crate::model::event::{Data, Event, EventError};
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::{Digest, Oid, ProposalId};
 use crate::store::git::{GitError, Repo};
@@ -228,7 +228,8 @@ pub struct Against<'h, 'r> {
 }
 
 impl Branch {
-    /// Reads the branch of `id` whose last commit is `tip` against the commit `main`.
+    /// Reads the branch of `id` whose last commit is `tip` against the commit `main`; one that was merged already
+    /// against the main that it merged into, since its own commits are on main now.
     ///
     /// # Errors
     /// When the branch is not of the one allowed shape: see [`BranchError`].
@@ -239,7 +240,22 @@ impl Branch {
             why: format!("gives no root of the vault: {fault}"),
         })?;
         let mut history = History::of(repo, main);
+        if let Some(before) = Branch::merged_into(repo, tip, &mut history)? {
+            history = History::of(repo, before);
+        }
         Branch::read_against(repo, Some(id), tip, &mut Against { history: &mut history, root, seen: true })
+    }
+
+    /// The main into which a tip was merged, if it is a `decide` event that stands on main.
+    ///
+    /// # Errors
+    /// When an object is missing or damaged.
+    pub fn merged_into(repo: &Repo, tip: Oid, history: &mut History<'_>) -> Result<Option<Oid>, GitError> {
+        let event = Event::parse(&repo.commit(tip)?.message).ok();
+        match event.map(|event| event.data) {
+            Some(Data::Decide(decide)) if history.contains(tip)? => Ok(Some(decide.main)),
+            _ => Ok(None),
+        }
     }
 
     /// The open or closed branch of a proposal by its name: its tip and whether it is closed.

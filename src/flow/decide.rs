@@ -12,7 +12,7 @@ use super::gate::history::History;
 use super::gate::judge::judge;
 use super::root;
 use crate::model::actor::{Actor, Role};
-use crate::model::event::{Data, Verdict};
+use crate::model::event::Verdict;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
@@ -115,7 +115,7 @@ impl Decision {
 /// or an object is missing.
 pub fn decide(repo: &Repo, main: Oid, tip: Oid, findings: &[Finding]) -> Result<Decision, Fault> {
     let mut history = History::of(repo, main);
-    let merged_into = merged_into(repo, tip, &mut history)?;
+    let merged_into = Branch::merged_into(repo, tip, &mut history)?;
     if let Some(before) = merged_into {
         history = History::of(repo, before);
     }
@@ -139,16 +139,4 @@ pub fn decide(repo: &Repo, main: Oid, tip: Oid, findings: &[Finding]) -> Result<
 pub fn decide_on(repo: &Repo, branch: &Branch, findings: &[Finding]) -> Result<Decision, Fault> {
     let standing = Governances::default().at(repo, branch.main)?;
     judge(repo, branch, &standing, &mut History::of(repo, branch.main), findings)
-}
-
-/// The main into which a tip was merged, if it is a `decide` event that stands on main.
-///
-/// # Errors
-/// When an object is missing or damaged.
-pub fn merged_into(repo: &Repo, tip: Oid, history: &mut History<'_>) -> Result<Option<Oid>, Fault> {
-    let event = crate::model::event::Event::parse(&repo.commit(tip)?.message).ok();
-    match event.map(|event| event.data) {
-        Some(Data::Decide(decide)) if history.contains(tip)? => Ok(Some(decide.main)),
-        _ => Ok(None),
-    }
 }

@@ -326,8 +326,21 @@ fn two_tips_of_a_proposal_are_joined() {
     forge.approve(&id, "kai");
     forge.say(&id, "gil", Draft::comment(Vec::new()));
     assert_eq!(forge.decide(&id).unwrap().state, State::Approved);
+    // Once merged its commits are on main themselves; the branch reads as before.
+    let tip = forge.tip(&id);
+    forge.force_merge(&id, "mei");
+    assert_eq!(forge.broken_rules(), Vec::<String>::new());
+    let closed = forge.repo().ref_oid(&id.closed_ref()).unwrap().unwrap();
+    let merged = runebook::flow::branch::Branch::read(&forge.repo(), &id, closed, forge.main()).unwrap();
+    assert_eq!(merged.commits.len(), 10);
+    assert_eq!(merged.commits[merged.commits.len() - 2].oid, tip);
     // A join of tips with different trees is none.
-    set(submitted);
+    let id = forge.proposal("ada", &[("notes/x.md", Some("x\n"))]);
+    let submitted = forge.tip(&id);
+    let set = |to: runebook::model::id::Oid| {
+        forge.sandbox.git(&["update-ref", &id.open_ref(), &to.to_string()]);
+        forge.sandbox.git(&["update-ref", &id.seen_ref(), &to.to_string()]);
+    };
     let left = forge.put(&id, "ada", &[("notes/b.md", Some("left\n"))]);
     set(submitted);
     let right = forge.put(&id, "ada", &[("notes/b.md", Some("right\n"))]);

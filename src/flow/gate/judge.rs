@@ -48,6 +48,12 @@ pub fn judge(
     let (actors, rules) = (&governance.actors, &governance.rules);
     let (_, _, open) = branch.open().ok_or_else(|| DecideError::NoOpen(branch.id.clone()))?;
     let (counting, mut notes) = people::counting(branch, actors);
+    if rules.policy.identities == Identities::Signed {
+        notes.push(
+            "policy asks for proved identities; this version verifies no signatures and only records them"
+                .to_owned(),
+        );
+    }
     let by_oid = |a: Oid, b: Oid| match (branch.place(a), branch.place(b)) {
         (Some(a), Some(b)) => branch.is_ancestor(a, b),
         _ => false,
