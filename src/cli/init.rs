@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     if session.out.json {
         session.out.document(&done);
     } else {
-        show(session, &done, args.preset);
+        show(session, &done, args.preset, args.existing);
     }
     Ok(Done::Yes)
 }
@@ -103,7 +103,7 @@ fn example() -> Vec<(crate::model::path::VaultPath, Vec<u8>)> {
     crate::flow::example::files().into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
 }
 
-fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName) {
+fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, existing: bool) {
     let out = &mut session.out;
     let root = out.paint(Tone::Path, done.root.display().to_string());
     let (Some(commit), Some(admin)) = (&done.commit, &done.admin) else {
@@ -133,11 +133,14 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName) {
         out.line(format!("  {}  {says}", out.paint(Tone::Path, file)));
     }
     out.line(out.paint(Tone::Bold, "Next"));
-    for command in [
-        "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit",
-        "runebook actor add claude --kind agent --family claude --role propose",
-        "runebook find seats",
-    ] {
+    let first = if existing {
+        "runebook find WORDS"
+    } else {
+        "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit"
+    };
+    for command in
+        [first, "runebook actor add claude --kind agent --family claude --role propose", "runebook status"]
+    {
         out.line(format!("  {command}"));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::reader::{Reader, Stands, is_git};
 use super::vault::Vault;
 use crate::model::fault::{Explain, Fault, Kind};
@@ -274,7 +276,7 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
     let with_ending = format!("{name}.md");
     let far = name.chars().count().max(3) / 3;
     let mut scored: Vec<(f64, &VaultPath)> = paths
-        .iter()
+        .par_iter()
         .filter_map(|path| {
             let other = name_key(path.name());
             let score = if name_key(path.as_str()) == key {

@@ -232,3 +232,15 @@ fn actors_are_added_without_touching_the_rest() {
     let list = s.run(&["actor", "list"]).ok().out;
     assert_eq!(list.lines().count(), 2, "{list}");
 }
+
+#[test]
+fn a_name_with_quotes_and_a_newline_is_committed_as_it_is() {
+    let s = vault();
+    s.write("odd'\"\nname.md", "odd\n");
+    let out = s.run(&["commit"]).ok().out;
+    assert!(out.contains("odd'\"\\nname.md"), "one line for one file: {out}");
+    assert!(s.git(&["ls-tree", "-z", "--name-only", "HEAD"]).contains("odd'\"\nname.md\0"));
+    assert_eq!(s.git(&["status", "--porcelain"]), "");
+    s.write("odd'\"\nname.md", "more\n");
+    assert!(s.run(&["status"]).ok().out.contains("M odd'\"\\nname.md"));
+}
