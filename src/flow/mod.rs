@@ -13,6 +13,7 @@ pub mod demo;
 pub mod difference;
 pub mod doctor;
 pub mod events;
+pub mod evidence;
 pub mod example;
 pub mod find;
 pub mod gate;

@@ -49,7 +49,7 @@ fn evidence(vault: &Vault<'_>, branch: &Branch) -> Result<Vec<String>, Fault> {
             continue;
         }
         let bytes = vault.repo.blob(record.new_oid)?;
-        for cited in crate::flow::review::cited(&String::from_utf8_lossy(&bytes)) {
+        for cited in crate::flow::evidence::cited(&String::from_utf8_lossy(&bytes)) {
             let uri: String = cited.uri.chars().filter(|c| !c.is_control()).collect();
             if !out.contains(&uri) {
                 out.push(uri);
