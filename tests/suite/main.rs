@@ -1,5 +1,8 @@
 //! The suite: one binary, a module a feature, over vaults made in temporary directories.
 
+// All of it is test code; the lints that tests are free from ask for this attribute.
+#![cfg(test)]
+
 mod architecture;
 mod attack;
 mod audit;

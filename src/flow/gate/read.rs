@@ -25,13 +25,16 @@ struct Found {
     id: ProposalId,
 }
 
+/// The trees of a difference.
+type Trees = (Oid, Oid);
+
 struct Reader<'a, 'h, 'r> {
     repo: &'a Repo,
     against: &'a mut Against<'h, 'r>,
     /// The proposal's name for messages.
     name: String,
     /// The last few differences between two trees: an event asks for the same one as its parent.
-    diffs: VecDeque<((Oid, Oid), Rc<Vec<DiffRecord>>)>,
+    diffs: VecDeque<(Trees, Rc<Vec<DiffRecord>>)>,
     /// How many entries may still be compared.
     left: usize,
 }
@@ -201,7 +204,7 @@ impl Reader<'_, '_, '_> {
             stack.push((oid, true));
             stack.extend(commit.parents.iter().rev().map(|parent| (*parent, false)));
         }
-        if order.first().is_none() {
+        if order.is_empty() {
             return Err(BranchError::NoOpen { id: self.name.clone() });
         }
         Ok(order)
