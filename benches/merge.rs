@@ -50,13 +50,14 @@ pub(crate) fn run(dir: &Path) {
 /// One proposal through the loop; the time of the merge alone.
 fn one(at: &Path, program: &str, round: usize) -> Duration {
     let title = format!("Round {round}");
-    let opened = command(at, program, &["--as", "bot", "--json", "propose", "new", "--title", &title]);
+    let opened = command(at, program, &["--as", "bot", "--json", "propose", "new", &title]);
     let opened: serde_json::Value = serde_json::from_str(&opened).expect("JSON");
     let id = opened["id"].as_str().expect("the proposal's id").to_owned();
     for name in ["a", "b", "c"] {
         let path = format!("resources/benchmark/{round}-{name}.md");
         let file = at.join("../text.md");
-        std::fs::write(&file, format!("# {title} {name}\n\nMade by the benchmark.\n")).expect("a file");
+        std::fs::write(&file, format!("# {title} {name}\n\nMade by the benchmark, see [[index]].\n"))
+            .expect("a file");
         let file = file.to_string_lossy().into_owned();
         command(at, program, &["--as", "bot", "propose", "write", &id, &path, "--file", &file]);
     }

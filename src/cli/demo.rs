@@ -171,7 +171,7 @@ impl Stage<'_, '_, '_> {
     fn digest(&self, id: &str) -> Result<String, Fault> {
         let vault = Vault::open(self.env, self.root)?;
         let id = proposals::named_by(&vault, None, Some(id))?;
-        Ok(propose::story(&vault, &id)?.digest.to_string())
+        Ok(propose::story(&vault, &super::propose::access_of(self.session, &vault)?, &id)?.digest.to_string())
     }
 
     fn say(&mut self, text: &str) {

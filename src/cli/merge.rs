@@ -2,7 +2,7 @@
 
 use super::consent::{ask, is_asked};
 use super::output::{Tone, printable};
-use super::propose::{actor_of, findings, meant};
+use super::propose::{access_of, actor_of, findings, meant};
 use super::{Done, Output, Session};
 use crate::flow::merge::{self, Merged, Request};
 use crate::flow::review;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let id = meant(session, &vault, Some(&args.id))?;
     let mut shown = None;
     if !args.yes && is_asked(&vault, &actor)? {
-        let review = review::show(&vault, &id)?;
+        let review = review::show(&vault, &access_of(session, &vault)?, &id)?;
         // What cannot be merged is refused by the merge itself, with all reasons, and not asked about.
         if review.decision.state == State::Approved {
             let files = review.files.len();

@@ -1,7 +1,7 @@
 //! `runebook show`.
 
 use super::output::{Tone, printable};
-use super::propose::{events, patch, story};
+use super::propose::{access_of, events, patch, story};
 use super::{Done, Session};
 use crate::flow::history::{OneCommit, OneEvent, Thing, show};
 use crate::model::fault::Fault;
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let thing = show(&vault, &args.what)?;
+    let thing = show(&vault, &access_of(session, &vault)?, &args.what)?;
     if session.out.json {
         session.out.document(&thing);
         return Ok(Done::Yes);

@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::difference::{FileDiff, files, record};
+use super::difference::{FileDiff, files, record, visible};
 use super::proposals::{Told, named_by, when};
 use super::propose::{Story, story};
+use super::reader::ReadError;
 use super::vault::Vault;
+use crate::model::access::Access;
 use crate::model::change::{DiffRecord, Entry, mode};
 use crate::model::commit::Commit;
 use crate::model::event::{Event, EventKind, Verdict};
@@ -192,10 +194,10 @@ pub struct OneCommit {
 ///
 /// # Errors
 /// When it names nothing.
-pub fn show(vault: &Vault<'_>, text: &str) -> Result<Thing, Fault> {
+pub fn show(vault: &Vault<'_>, access: &Access, text: &str) -> Result<Thing, Fault> {
     let id = named_by(vault, None, Some(text));
     let fault = match id {
-        Ok(id) => return Ok(Thing::Proposal(Box::new(story(vault, &id)?))),
+        Ok(id) => return Ok(Thing::Proposal(Box::new(story(vault, access, &id)?))),
         Err(fault) => fault,
     };
     let repo = &vault.repo;
@@ -224,7 +226,11 @@ pub fn show(vault: &Vault<'_>, text: &str) -> Result<Thing, Fault> {
     let before = before.map(|before| repo.tree_of(before)).transpose()?;
     let records = repo.diff(before, Some(repo.tree_of(oid)?))?;
     let message = commit.map(|commit| commit.message.clone()).unwrap_or_default();
-    let one = OneCommit { entered: entered(repo, oid)?, message, files: files(repo, &records)? };
+    let one = OneCommit {
+        entered: entered(repo, oid)?,
+        message,
+        files: visible(vault, access, files(repo, &records)?)?,
+    };
     Ok(Thing::Commit(Box::new(one)))
 }
 
@@ -254,7 +260,7 @@ pub struct Difference {
 ///
 /// # Errors
 /// When a revision names nothing, or the work tree is asked for in a bare repository.
-pub fn diff(vault: &Vault<'_>, compare: &Compare) -> Result<Difference, Fault> {
+pub fn diff(vault: &Vault<'_>, access: &Access, compare: &Compare) -> Result<Difference, Fault> {
     let repo = &vault.repo;
     let (from, from_words) = match &compare.from {
         Some(text) => side(vault, text)?,
@@ -265,6 +271,9 @@ pub fn diff(vault: &Vault<'_>, compare: &Compare) -> Result<Difference, Fault> {
             let (to, words) = side(vault, text)?;
             (repo.diff(Some(repo.tree_of(from)?), Some(repo.tree_of(to)?))?, words)
         }
+        None if access.actor.as_ref().is_some_and(|actor| !actor.is_person()) => {
+            return Err(ReadError::Unapproved("the work tree".to_owned()).into());
+        }
         None => (with_work_tree(vault, from, compare.below.as_ref())?, "the work tree".to_owned()),
     };
     let within = |record: &DiffRecord| match (&compare.below, record.vault_path()) {
@@ -273,7 +282,8 @@ pub fn diff(vault: &Vault<'_>, compare: &Compare) -> Result<Difference, Fault> {
         (None, _) => true,
     };
     let records: Vec<DiffRecord> = records.into_iter().filter(within).collect();
-    Ok(Difference { from: from_words, to, files: files(repo, &records)? })
+    let files = visible(vault, access, files(repo, &records)?)?;
+    Ok(Difference { from: from_words, to, files })
 }
 
 /// A revision or a proposal's name.

@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::branch::Branch;
 use super::decide::Decision;
-use super::difference::{FileDiff, files};
+use super::difference::{FileDiff, files, visible};
 use super::events::{self, Draft};
 use super::evidence::{Evidence, cited, excerpt};
 use super::gate::people::{Reach, makers, same_principal};
 use super::proposals::{Assessed, Told, assess, open_ones, open_tip, told, when};
 use super::vault::Vault;
+use crate::model::access::Access;
 use crate::model::actor::{Actor, Actors, Role};
 use crate::model::change::mode;
 use crate::model::event::{EventKind, Remark, Verdict};
@@ -21,6 +22,7 @@ use crate::model::finding::Finding;
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::proposal::State;
+use crate::model::uri::Uri;
 
 /// The longest text of a file before the change that an answer holds, in bytes.
 const MAX_BEFORE: usize = 64 << 10;
@@ -252,16 +254,16 @@ pub struct Review {
 ///
 /// # Errors
 /// When it is not open, or its branch cannot be read.
-pub fn show(vault: &Vault<'_>, id: &ProposalId) -> Result<Review, Fault> {
+pub fn show(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Review, Fault> {
     let main = vault.main()?;
     let tip = open_tip(vault, id)?;
     let assessed = assess(vault, main, id, tip)?;
-    let files = shown(vault, &assessed)?;
+    let files = shown(vault, access, &assessed)?;
     let events = told(&assessed.branch);
     Ok(Review { decision: assessed.decision, findings: assessed.findings, files, events })
 }
 
-fn shown(vault: &Vault<'_>, assessed: &Assessed) -> Result<Vec<Shown>, Fault> {
+fn shown(vault: &Vault<'_>, access: &Access, assessed: &Assessed) -> Result<Vec<Shown>, Fault> {
     let repo = &vault.repo;
     let text = |of: u32, oid: Oid| -> Result<Option<String>, Fault> {
         if !matches!(of, mode::FILE | mode::EXECUTABLE) || repo.blob_size(oid)? > MAX_BEFORE as u64 {
@@ -271,11 +273,13 @@ fn shown(vault: &Vault<'_>, assessed: &Assessed) -> Result<Vec<Shown>, Fault> {
     };
     let mut out = Vec::new();
     for (record, diff) in assessed.branch.records.iter().zip(files(repo, &assessed.branch.records)?) {
+        let Some(diff) = visible(vault, access, vec![diff])?.pop() else { continue };
         let before = text(record.old_mode, record.old_oid)?;
         let after = text(record.new_mode, record.new_oid)?.unwrap_or_default();
         let mut evidence = cited(&after);
         for one in &mut evidence {
-            one.excerpt = excerpt(vault, assessed.result, &one.uri)?;
+            let readable = Uri::parse(&one.uri).is_ok_and(|uri| access.may_read(&uri.path));
+            one.excerpt = if readable { excerpt(vault, assessed.result, &one.uri)? } else { None };
         }
         out.push(Shown { diff, before, evidence });
     }

@@ -134,11 +134,39 @@ pub fn place(derived_dir: &Path) -> PathBuf {
     derived_dir.join("journal.json")
 }
 
+/// The mark of a merge that may hold locks and has no journal yet.
+fn mark(derived_dir: &Path) -> PathBuf {
+    derived_dir.join("merging")
+}
+
 impl Journal {
-    /// Whether there is one. Costs one look at the file system.
+    /// Whether there is one, or the mark of a merge that had none yet. Costs two looks at the file system.
     #[must_use]
     pub fn exists(derived_dir: &Path) -> bool {
-        place(derived_dir).exists()
+        place(derived_dir).exists() || mark(derived_dir).exists()
+    }
+
+    /// Leaves the mark of a merge that is about to take locks.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn announce(derived_dir: &Path) -> Result<(), JournalError> {
+        let path = mark(derived_dir);
+        fs::create_dir_all(derived_dir)
+            .and_then(|()| fs::write(&path, ""))
+            .map_err(|why| JournalError::Io { path, why })
+    }
+
+    /// Removes the mark: the merge holds no lock any more, or has a journal.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn retract(derived_dir: &Path) -> Result<(), JournalError> {
+        let path = mark(derived_dir);
+        match fs::remove_file(&path) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => Err(JournalError::Io { path, why }),
+            _ => Ok(()),
+        }
     }
 
     /// Reads it, if there is one.

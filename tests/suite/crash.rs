@@ -37,8 +37,10 @@ fn every_step_ends_in_the_old_state_or_the_new_one() {
         let old = vault.git(&["rev-parse", "main"]);
         killed(&vault, &id, step);
         moved |= step == "moved";
-        // Any command that opens the vault finishes it; so does a merge, for a lock without a journal.
+        // Any command that opens the vault finishes it, and lets go of what it held.
         vault.run(&["log"]).ok();
+        assert!(!vault.vault().join(".git/index.lock").exists(), "{step}");
+        in_order(&vault);
         let again = vault.run_as(CLAUDE, &["merge", &id]);
         assert_eq!(again.status, if moved { 3 } else { 0 }, "{step}: {again:?}");
         assert!(whole(&vault, &id, &old), "{step}");

@@ -121,3 +121,23 @@ fn comments_are_open_to_all_and_decide_nothing() {
     vault.run_as(CLAUDE, &["merge", &id]).ok();
     assert!(vault.run(&["audit"]).ok().out.contains("held"));
 }
+
+#[test]
+fn what_an_agent_may_not_read_is_not_shown_to_it() {
+    let vault = vault();
+    let actors = vault.read(".runebook/actors.yaml");
+    vault.write(
+        ".runebook/actors.yaml",
+        format!("{actors}  - {{id: narrow, kind: agent, family: qwen, email: n@example.org, roles: [review], reads: [\"resources/meals.md\"]}}\n"),
+    );
+    vault.git(&["commit", "-qam", "A narrow reader"]);
+    let id = proposed(&vault);
+    for args in
+        [&["review", "show", &id][..], &["show", &id], &["propose", "diff", &id], &["diff", "main", &id]]
+    {
+        let shown = vault.run_as("narrow", args).ok().out;
+        assert!(shown.contains("meals.md") && !shown.contains("Window on flights"), "{args:?}\n{shown}");
+    }
+    vault.write("resources/home.md", "edited\n");
+    vault.run_as("narrow", &["diff"]).fails(4);
+}

@@ -8,7 +8,9 @@ use crate::flow::acting::acting;
 use crate::flow::history::{Compare, diff};
 use crate::flow::proposals::named_by;
 use crate::flow::propose;
+use crate::flow::reader::access;
 use crate::flow::vault::Vault;
+use crate::model::access::Access;
 use crate::model::actor::Actor;
 use crate::model::fault::Fault;
 use crate::model::id::ProposalId;
@@ -125,6 +127,11 @@ pub(crate) fn actor_of(session: &Session<'_>, vault: &Vault<'_>) -> Result<Actor
     acting(vault, &governance, session.globals.acting.as_deref())
 }
 
+/// Who reads: the actor that was named, or the person, known to the vault or not.
+pub(crate) fn access_of(session: &Session<'_>, vault: &Vault<'_>) -> Result<Access, Fault> {
+    access(vault, session.globals.acting.as_deref(), None)
+}
+
 /// The proposal that is meant, for somebody who may be nobody: reading asks for no actor.
 pub(crate) fn meant(session: &Session<'_>, vault: &Vault<'_>, id: Option<&str>) -> Result<ProposalId, Fault> {
     match id {
@@ -154,13 +161,13 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         }
         What::Show(args) => {
             let id = meant(session, &vault, args.id.as_deref())?;
-            let told = propose::story(&vault, &id)?;
+            let told = propose::story(&vault, &access_of(session, &vault)?, &id)?;
             print::story(&mut session.out, &told);
             Ok(Done::Yes)
         }
         What::Diff(args) => {
             let id = meant(session, &vault, args.id.as_deref())?;
-            let story = propose::story(&vault, &id)?;
+            let story = propose::story(&vault, &access_of(session, &vault)?, &id)?;
             print_files(session, &story.files);
             Ok(Done::Yes)
         }
@@ -218,7 +225,7 @@ pub(crate) fn compared(
     vault: &Vault<'_>,
     compare: &Compare,
 ) -> Result<Done, Fault> {
-    let difference = diff(vault, compare)?;
+    let difference = diff(vault, &access_of(session, vault)?, compare)?;
     if session.out.json {
         session.out.document(&difference);
     } else if difference.files.is_empty() {

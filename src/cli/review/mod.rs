@@ -3,7 +3,7 @@
 mod print;
 
 use super::consent::{ask, is_asked};
-use super::propose::{actor_of, list, meant, patch};
+use super::propose::{access_of, actor_of, list, meant, patch};
 use super::{Done, Session};
 use crate::flow::proposals::named_by;
 use crate::flow::review::{self, Recorded, Request, ReviewError};
@@ -174,7 +174,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         }
         What::Show(args) => {
             let id = meant(session, &vault, Some(&args.id))?;
-            let shown = review::show(&vault, &id)?;
+            let shown = review::show(&vault, &access_of(session, &vault)?, &id)?;
             if session.out.json {
                 session.out.document(&shown);
             } else {
@@ -184,7 +184,11 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         }
         What::Diff(args) => {
             let id = meant(session, &vault, Some(&args.id))?;
-            let files: Vec<_> = review::show(&vault, &id)?.files.into_iter().map(|file| file.diff).collect();
+            let files: Vec<_> = review::show(&vault, &access_of(session, &vault)?, &id)?
+                .files
+                .into_iter()
+                .map(|file| file.diff)
+                .collect();
             if session.out.json {
                 files.iter().for_each(|file| session.out.record(file));
             } else {
@@ -263,7 +267,7 @@ fn verdict(
         if !actor.is_person() {
             return Err(ReviewError::NoDigest(id).into());
         }
-        let shown = review::show(vault, &id)?;
+        let shown = review::show(vault, &access_of(session, vault)?, &id)?;
         digest = Some(shown.decision.digest);
         if !args.yes {
             print::review(&mut session.out, &shown, false);

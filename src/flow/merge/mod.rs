@@ -187,7 +187,9 @@ pub fn merge(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merg
     let _lock = Lock::take(&vault.derived_dir().join("lock"), &what, PATIENCE)?;
     recover(vault)?;
     for _ in 0..ATTEMPTS {
-        match attempt(vault, actor, request) {
+        let attempted = attempt(vault, actor, request);
+        Journal::retract(&vault.derived_dir())?;
+        match attempted {
             Err(fault) if moved(&fault) => {}
             other => return other,
         }
@@ -205,7 +207,8 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
     let assessed = assess(vault, main, &request.id, tip)?;
     let result = permitted(&assessed, actor, request)?;
     step(vault, "decided");
-    let touched = touched(vault, &assessed.branch)?;
+    let touched = touched(&assessed.branch)?;
+    Journal::announce(&vault.derived_dir())?;
     let mut trees = Held::take(vault, &touched)?;
     let (decide, commit) = commits(vault, actor, &assessed, result)?;
     step(vault, "committed");
@@ -314,7 +317,7 @@ fn refusal(decision: &super::decide::Decision) -> MergeError {
 }
 
 /// What the merge changes, with what earlier revisions of the proposal had at each path.
-fn touched(vault: &Vault<'_>, branch: &Branch) -> Result<Vec<Touched>, Fault> {
+fn touched(branch: &Branch) -> Result<Vec<Touched>, Fault> {
     let kept = |of: u32, oid: Oid| (of != mode::NONE).then_some(Kept { mode: of, oid });
     let mut earlier: BTreeMap<&[u8], Vec<Option<Kept>>> = BTreeMap::new();
     for record in branch.commits.iter().flat_map(|commit| commit.changes()) {
@@ -331,7 +334,6 @@ fn touched(vault: &Vault<'_>, branch: &Branch) -> Result<Vec<Touched>, Fault> {
         })?;
         Ok(Touched { path: path.as_str().to_owned(), old, new, earlier: before })
     };
-    let _ = vault;
     branch.records.iter().map(of).collect()
 }
 

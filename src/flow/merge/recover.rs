@@ -66,6 +66,7 @@ pub fn recover(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
     let finished = has_happened(vault, &journal)?;
     let kept = if finished { forward(vault, &journal)? } else { back(vault, &journal)? };
     Journal::clear(&derived)?;
+    Journal::retract(&derived)?;
     Ok(Some(Recovered { proposal: journal.proposal, finished, kept }))
 }
 
@@ -75,6 +76,7 @@ fn without_journal(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
         IndexLock::release_left_over(&tree)?;
         Checkout::sweep(&tree);
     }
+    Journal::retract(&vault.derived_dir())?;
     Ok(None)
 }
 

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::branch::Branch;
-use crate::flow::difference::{FileDiff, files};
+use crate::flow::difference::{FileDiff, files, visible};
 use crate::flow::proposals::{Told, assess, closed_state, told, when};
 use crate::flow::vault::Vault;
+use crate::model::access::Access;
 use crate::model::fault::Fault;
 use crate::model::finding::Finding;
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
@@ -50,11 +51,11 @@ pub struct Story {
     pub events: Vec<Told>,
 }
 
-/// The whole story of a proposal.
+/// The whole story of a proposal, with the files that the reader may see.
 ///
 /// # Errors
 /// When its branch cannot be read.
-pub fn story(vault: &Vault<'_>, id: &ProposalId) -> Result<Story, Fault> {
+pub fn story(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Story, Fault> {
     let repo = &vault.repo;
     let main = vault.main()?;
     let (tip, closed) = Branch::find(repo, id)?;
@@ -89,7 +90,7 @@ pub fn story(vault: &Vault<'_>, id: &ProposalId) -> Result<Story, Fault> {
         missing,
         notes: decision.notes,
         findings,
-        files: files(repo, &branch.records)?,
+        files: visible(vault, access, files(repo, &branch.records)?)?,
         events: told(&branch),
     })
 }
