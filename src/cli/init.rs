@@ -133,14 +133,13 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, exist
         out.line(format!("  {}  {says}", out.paint(Tone::Path, file)));
     }
     out.line(out.paint(Tone::Bold, "Next"));
-    let first = if existing {
-        "runebook find WORDS"
+    let (first, last) = if existing {
+        ("runebook find WORDS", "runebook status")
     } else {
-        "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit"
+        let new = "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit";
+        (new, "runebook find seats")
     };
-    for command in
-        [first, "runebook actor add claude --kind agent --family claude --role propose", "runebook status"]
-    {
+    for command in [first, "runebook actor add claude --kind agent --family claude --role propose", last] {
         out.line(format!("  {command}"));
     }
 }

@@ -142,7 +142,9 @@ pub fn on_main(vault: &Vault<'_>) -> Result<(), Fault> {
 }
 
 /// Whether the policy lets an actor commit a path without a proposal.
-#[must_use]
+///
+/// # Errors
+/// Who may instead.
 pub fn may_commit(governance: &Governance, actor: &Actor, path: &VaultPath) -> Result<(), Direct> {
     let direct = governance.rules.for_path(path).direct;
     let may = actor.is_person()

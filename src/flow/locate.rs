@@ -254,11 +254,9 @@ fn from_standing(vault: &Vault<'_>, text: &str, standing: &Path) -> Option<Resul
         for part in Path::new(text).components() {
             match part {
                 Component::Normal(name) => place.push(name),
-                Component::ParentDir => {
-                    if !place.pop() {
-                        return Some(Err(outside(vault, text).into()));
-                    }
-                }
+                Component::ParentDir if !place.pop() => return Some(Err(outside(vault, text).into())),
+                // `pop` went one up already.
+                Component::ParentDir => {}
                 _ => {}
             }
         }

@@ -140,16 +140,15 @@ fn lines(path: &VaultPath, bytes: &[u8], pattern: &Regex, context: usize) -> Vec
     let mut next = 0;
     for hit in &hits {
         let from = hit.saturating_sub(context).max(next);
-        for at in from..=(hit + context).min(all.len().saturating_sub(1)) {
+        let to = (hit + context).min(all.len().saturating_sub(1));
+        for (at, raw) in all.iter().enumerate().take(to + 1).skip(from) {
             let is_hit = hits.binary_search(&at).is_ok();
-            let spans = |text: &str| match std::str::from_utf8(all[at]) {
-                Ok(same) if same == text && is_hit => {
-                    pattern.find_iter(all[at]).map(|m| (m.start(), m.end())).take(1000).collect()
-                }
-                _ => Vec::new(),
+            let text = String::from_utf8_lossy(raw).into_owned();
+            let matches = if is_hit && text.as_bytes() == *raw {
+                pattern.find_iter(raw).map(|m| (m.start(), m.end())).take(1000).collect()
+            } else {
+                Vec::new()
             };
-            let text = String::from_utf8_lossy(all[at]).into_owned();
-            let matches = spans(&text);
             out.push(Line { path: path.clone(), line: at as u32 + 1, text, hit: is_hit, matches });
             next = at + 1;
         }
