@@ -11,7 +11,7 @@ use crate::model::uri::SCHEME;
 /// The arguments of `runebook diff`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A and B are revisions of git's or proposals. Without them your files are compared with the approved
+    after_help = "A and B are revisions of git's or proposals. Without them your files are compared with the approved \
 branch; with A alone, your files with A. Exit status 1: nothing differs.
 
 Examples:

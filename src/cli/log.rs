@@ -8,7 +8,7 @@ use crate::model::fault::Fault;
 /// The arguments of `runebook log`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Lists the commits of the approved branch, newest first: which proposal each one merged, who proposed
+    after_help = "Lists the commits of the approved branch, newest first: which proposal each one merged, who proposed \
 it and who approved it. A line without a proposal is a direct commit.
 
 Examples:

@@ -12,7 +12,7 @@ use crate::model::proposal::State;
 /// The arguments of `runebook merge`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Merges one approved proposal into the approved branch and brings every work tree that has it
+    after_help = "Merges one approved proposal into the approved branch and brings every work tree that has it \
 checked out up to date. A file of yours that is in the way stops it before anything has changed.
 
 Exit status: 3 when it is stale or a file is in the way, 4 when it is not approved or you may not merge.

@@ -13,9 +13,9 @@ use crate::model::proposal::State;
 /// The arguments of `runebook rollback`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Proposes the inverse of a merged proposal and submits it. When it takes back exactly what was merged,
-a person may merge it at once without an approval: at a terminal you are asked, elsewhere add --merge.
-Later edits of other lines are kept; where the same lines were edited since, nothing is done, and the
+    after_help = "Proposes the inverse of a merged proposal and submits it. When it takes back exactly what was merged, \
+a person may merge it at once without an approval: at a terminal you are asked, elsewhere add --merge. \
+Later edits of other lines are kept; where the same lines were edited since, nothing is done, and the \
 files and lines are named (exit status 3).
 
 Examples:

@@ -113,7 +113,7 @@ pub(super) struct RmArgs {
 /// `propose from-worktree`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without PATH all edited Markdown files are taken, new ones too. Merging later accepts that your
+    after_help = "Without PATH all edited Markdown files are taken, new ones too. Merging later accepts that your \
 files are ahead of main already.
 
 Examples:

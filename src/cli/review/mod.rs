@@ -16,7 +16,7 @@ use crate::model::uri::Uri;
 /// The arguments of `runebook review`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Nobody reviews his own work. An approval names the digest of what was looked at, so that it never
+    after_help = "Nobody reviews his own work. An approval names the digest of what was looked at, so that it never \
 counts for anything else.
 
 Examples:
@@ -76,8 +76,8 @@ struct OneArgs {
 /// A verdict.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "At a terminal a person may leave --digest out: the change is shown and then asked about. Elsewhere an
-approval needs it; `review show` ends with it. Where the policy does not say `confirm: none`, a person
+    after_help = "At a terminal a person may leave --digest out: the change is shown and then asked about. Elsewhere an \
+approval needs it; `review show` ends with it. Where the policy does not say `confirm: none`, a person \
 without a terminal also adds --yes. An agent that does not approve names lines or evidence.
 
 Examples:

@@ -166,7 +166,9 @@ impl Explain for ProposeError {
             ProposeError::EmptyOld => {
                 "give a text that the file holds; `--append` adds to its end".to_owned()
             }
-            ProposeError::Nothing(_) => "nothing was recorded".to_owned(),
+            ProposeError::Nothing(_) => {
+                "see what differs with `runebook diff`, or with `runebook propose diff ID`".to_owned()
+            }
             ProposeError::Clash(_) => {
                 "edit those files by hand on a proposal of your own: `runebook propose new`".to_owned()
             }
