@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::{support, words};
-use runebook::flow::find::{FindRequest, find, find_in_index};
+use runebook::flow::find::{FindRequest, Finder, find};
 use runebook::flow::progress::Silent;
 use runebook::flow::sync;
 use runebook::flow::vault::Vault;
@@ -18,12 +18,13 @@ pub(crate) fn run(dir: &Path) {
     let env = support::env(dir);
     let vault = Vault::open(&env, dir).expect("a vault");
     sync::ensure(&vault, &Silent).expect("an index");
+    let finder = Finder::open(&vault).expect("an index");
     let access = Access { actor: None, view: View::WorkTree };
     let request = |at: usize| FindRequest { query: words::query(at), limit: 10, ..FindRequest::default() };
 
     // Without the look at the work tree, which `index` measures: what a process that watches would spend.
     let warm = times(|at| {
-        find_in_index(&vault, &access, &request(at)).expect("an answer");
+        finder.find(&vault, &access, &request(at)).expect("an answer");
     });
     let fresh = times_of(40, |at| {
         find(&vault, &access, &request(at), &Silent).expect("an answer");

@@ -1,6 +1,8 @@
 //! Words and chance for made-up texts. Frequencies fall off as in real text (Zipf), so that an index built from it
 //! has common and rare terms.
 
+use std::sync::OnceLock;
+
 /// A small generator of pseudo-random numbers (SplitMix64).
 pub(crate) struct Chance(u64);
 
@@ -85,10 +87,43 @@ const CHINESE: &str = "我们 一个 没有 可以 他们 自己 这个 时候 �
     章节 语法 翻译 词典 家庭 妹妹 弟弟 女儿 生日 假期 预算 发票 合同 律师 客户 退款 折扣 面试 候选人 入职 反馈 升职 仓库 集装箱 \
     供应商 望远镜 行星 银河系 老师 学生 作业 马拉松 睡眠 保险 防火墙 证书 缓存 队列 线程 编译器 语法树 生命周期 快照 备份 恢复 选举";
 
-fn pick<'a>(list: &'a str, chance: &mut Chance) -> &'a str {
-    let count = list.split_whitespace().count();
-    let at = chance.rank(count);
-    list.split_whitespace().nth(at).unwrap_or("")
+/// How many different content words there are; the far ones are made of syllables.
+const VOCABULARY: usize = 30_000;
+
+fn split(list: &'static str, once: &'static OnceLock<Vec<&'static str>>) -> &'static [&'static str] {
+    once.get_or_init(|| list.split_whitespace().collect())
+}
+
+fn common(chance: &mut Chance) -> &'static str {
+    static LIST: OnceLock<Vec<&str>> = OnceLock::new();
+    let list = split(COMMON, &LIST);
+    list[chance.rank(list.len())]
+}
+
+/// A content word: a real one or, further down in the ranks, one made of syllables.
+fn content(chance: &mut Chance) -> String {
+    static LIST: OnceLock<Vec<&str>> = OnceLock::new();
+    const PARTS: [&str; 20] = [
+        "ka", "lo", "mi", "ren", "tor", "vex", "zan", "pel", "qui", "sor", "dra", "wen", "ux", "bri", "fo",
+        "gy", "tal", "nim", "cor", "sha",
+    ];
+    let list = split(CONTENT, &LIST);
+    let rank = chance.rank(VOCABULARY);
+    match list.get(rank) {
+        Some(word) => (*word).to_owned(),
+        None => [rank % 20, rank / 20 % 20, rank / 400 % 20, rank / 8000].map(|at| PARTS[at]).concat(),
+    }
+}
+
+fn chinese(chance: &mut Chance) -> String {
+    static LIST: OnceLock<Vec<&str>> = OnceLock::new();
+    let list = split(CHINESE, &LIST);
+    let rank = chance.rank(8_000);
+    match list.get(rank) {
+        Some(word) => (*word).to_owned(),
+        // Two words side by side, as compounds are.
+        None => format!("{}{}", list[rank % list.len()], list[rank / list.len() % list.len()]),
+    }
 }
 
 /// A word of the long tail: names and numbers that stand in few memories.
@@ -99,21 +134,21 @@ fn rare(chance: &mut Chance) -> String {
     ];
     match chance.below(5) {
         0 => format!("ERR-{}", chance.below(5_000)),
-        1 => format!("{}_{}", pick(CONTENT, chance), pick(CONTENT, chance)),
+        1 => format!("{}_{}", content(chance), content(chance)),
         _ => (0..2 + chance.below(3)).map(|_| PARTS[chance.below(16)]).collect(),
     }
 }
 
 fn word(chance: &mut Chance) -> String {
     match chance.below(20) {
-        0..=8 => pick(COMMON, chance).to_owned(),
+        0..=8 => common(chance).to_owned(),
         9 => rare(chance),
-        _ => format!("{}{}", pick(CONTENT, chance), ENDINGS[chance.rank(8)]),
+        _ => format!("{}{}", content(chance), ENDINGS[chance.rank(8)]),
     }
 }
 
 pub(crate) fn title(_at: usize, chance: &mut Chance) -> String {
-    let mut words: Vec<String> = (0..2 + chance.below(3)).map(|_| pick(CONTENT, chance).to_owned()).collect();
+    let mut words: Vec<String> = (0..2 + chance.below(3)).map(|_| content(chance)).collect();
     if let Some(first) = words.first_mut() {
         first[..1].make_ascii_uppercase();
     }
@@ -135,9 +170,9 @@ pub(crate) fn chinese_sentence(chance: &mut Chance) -> String {
             sentence.push('，');
         }
         match chance.below(15) {
-            0 => sentence.push_str(pick(CONTENT, chance)),
+            0 => sentence.push_str(&content(chance)),
             1 => sentence.push_str(&rare(chance)),
-            _ => sentence.push_str(pick(CHINESE, chance)),
+            _ => sentence.push_str(&chinese(chance)),
         }
     }
     sentence.push('。');
@@ -148,8 +183,8 @@ pub(crate) fn chinese_sentence(chance: &mut Chance) -> String {
 pub(crate) fn query(at: usize) -> String {
     let mut chance = Chance::new(at as u64 ^ 0xF00D);
     match at % 4 {
-        0 => (0..2 + chance.below(2)).map(|_| pick(CHINESE, &mut chance)).collect(),
+        0 => (0..2 + chance.below(2)).map(|_| chinese(&mut chance)).collect(),
         1 => rare(&mut chance),
-        _ => (0..1 + chance.below(4)).map(|_| pick(CONTENT, &mut chance)).collect::<Vec<_>>().join(" "),
+        _ => (0..1 + chance.below(4)).map(|_| content(&mut chance)).collect::<Vec<_>>().join(" "),
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::progress::Progress;
-use super::sync::{self, Freshness};
+use super::sync::{self, Freshness, Pair};
 use super::vault::Vault;
 use crate::catalog::{DocId, DocRow, Side};
 use crate::index::query::{self, Item, Query};
@@ -100,23 +100,102 @@ pub fn find(
 ) -> Result<FindAnswer, Fault> {
     let asked = request::read(vault, request)?;
     let freshness = sync::ensure(vault, progress)?;
-    match search_in(vault, access, request, &asked, &freshness) {
-        Ok(answer) => Ok(answer),
-        Err(error) => {
-            // Damage that only reading showed.
-            let freshness = sync::rebuild(vault, progress, error)?;
-            search_in(vault, access, request, &asked, &freshness)
-        }
-    }
+    let answer =
+        Finder::open(vault).and_then(|finder| finder.search(vault, access, request, &asked, &freshness));
+    answer.or_else(|error| {
+        // Damage that only reading showed.
+        let freshness = sync::rebuild(vault, progress, error)?;
+        Finder::open(vault)?.search(vault, access, request, &asked, &freshness)
+    })
 }
 
-/// Searches the index as it stands, without looking at the files first.
-///
-/// # Errors
-/// When a filter cannot be understood, or there is no index.
-pub fn find_in_index(vault: &Vault<'_>, access: &Access, request: &FindRequest) -> Result<FindAnswer, Fault> {
-    let asked = request::read(vault, request)?;
-    search_in(vault, access, request, &asked, &sync::freshness(vault)?)
+/// The index as it stood at one moment, for many searches: what runs for long keeps one until the index moves on.
+#[derive(Debug)]
+pub struct Finder {
+    pair: Pair,
+}
+
+impl Finder {
+    /// Opens the index as it stands.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be used.
+    pub fn open(vault: &Vault<'_>) -> Result<Finder, Fault> {
+        Ok(Finder { pair: sync::open_pair(vault)? })
+    }
+
+    /// Searches without looking at the files first.
+    ///
+    /// # Errors
+    /// When a filter cannot be understood, or the index cannot be read.
+    pub fn find(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+    ) -> Result<FindAnswer, Fault> {
+        let asked = request::read(vault, request)?;
+        let freshness = sync::stored(vault, &self.pair.catalog, Vec::new())?;
+        self.search(vault, access, request, &asked, &freshness)
+    }
+
+    fn search(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+        asked: &Asked,
+        freshness: &Freshness,
+    ) -> Result<FindAnswer, Fault> {
+        let pair = &self.pair;
+        let side = match access.view {
+            View::WorkTree if !request.main => sync::side(vault, &pair.catalog)?,
+            _ => Side::Main,
+        };
+        let hidden = pair.catalog.hidden(side)?;
+        let totals: Totals = serde_json::from_str(&pair.state.text).unwrap_or_default();
+        let reads = globs(access)?;
+        let path = |path: &str| {
+            reads.as_ref().is_none_or(|reads| reads.is_match(path))
+                && (asked.paths.is_empty() || asked.paths.iter().any(|test| test.holds(path)))
+                && !asked.not_paths.iter().any(|test| test.holds(path))
+        };
+        let clearance = access.actor.as_ref().map_or(Sensitivity::Restricted, |actor| actor.clearance());
+        let path_of = |doc: u64| {
+            let row = pair.catalog.doc(DocId(doc)).ok().flatten();
+            row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
+        };
+        let found = pair.text.search(
+            &search::Request {
+                query: &asked.query,
+                hidden: &hidden,
+                totals: &totals,
+                limit: request.limit,
+                kinds: &asked.kinds,
+                not_kinds: &asked.not_kinds,
+                statuses: &asked.statuses,
+                clearance: clearance as u8,
+                tags: &request.tags,
+                dates: asked.dates,
+                path: &path,
+                explain: request.explain,
+            },
+            &path_of,
+        )?;
+        let mut hits = Vec::with_capacity(found.hits.len());
+        for hit in &found.hits {
+            let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
+            hits.push(shown(vault, side, hit, row, &found.terms));
+        }
+        Ok(FindAnswer {
+            query: request.query.clone(),
+            view: if side == Side::Main { "main" } else { "worktree" }.to_owned(),
+            mode: "lexical".to_owned(),
+            freshness: freshness.clone(),
+            hits,
+            notes: found.notes,
+        })
+    }
 }
 
 /// What of the request is about the index.
@@ -142,63 +221,6 @@ impl PathTest {
             PathTest::Glob(glob) => glob.is_match(path),
         }
     }
-}
-
-fn search_in(
-    vault: &Vault<'_>,
-    access: &Access,
-    request: &FindRequest,
-    asked: &Asked,
-    freshness: &Freshness,
-) -> Result<FindAnswer, Fault> {
-    let pair = sync::open_pair(vault)?;
-    let side = match access.view {
-        View::WorkTree if !request.main => sync::side(vault, &pair.catalog)?,
-        _ => Side::Main,
-    };
-    let hidden = pair.catalog.hidden(side)?;
-    let totals: Totals = serde_json::from_str(&pair.state.text).unwrap_or_default();
-    let reads = globs(access)?;
-    let path = |path: &str| {
-        reads.as_ref().is_none_or(|reads| reads.is_match(path))
-            && (asked.paths.is_empty() || asked.paths.iter().any(|test| test.holds(path)))
-            && !asked.not_paths.iter().any(|test| test.holds(path))
-    };
-    let clearance = access.actor.as_ref().map_or(Sensitivity::Restricted, |actor| actor.clearance());
-    let path_of = |doc: u64| {
-        let row = pair.catalog.doc(DocId(doc)).ok().flatten();
-        row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
-    };
-    let found = pair.text.search(
-        &search::Request {
-            query: &asked.query,
-            hidden: &hidden,
-            totals: &totals,
-            limit: request.limit,
-            kinds: &asked.kinds,
-            not_kinds: &asked.not_kinds,
-            statuses: &asked.statuses,
-            clearance: clearance as u8,
-            tags: &request.tags,
-            dates: asked.dates,
-            path: &path,
-            explain: request.explain,
-        },
-        &path_of,
-    )?;
-    let mut hits = Vec::with_capacity(found.hits.len());
-    for hit in &found.hits {
-        let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
-        hits.push(shown(vault, side, hit, row, &found.terms));
-    }
-    Ok(FindAnswer {
-        query: request.query.clone(),
-        view: if side == Side::Main { "main" } else { "worktree" }.to_owned(),
-        mode: "lexical".to_owned(),
-        freshness: freshness.clone(),
-        hits,
-        notes: found.notes,
-    })
 }
 
 fn globs(access: &Access) -> Result<Option<GlobSet>, Fault> {

@@ -232,7 +232,7 @@ pub fn freshness(vault: &Vault<'_>) -> Result<Freshness, Fault> {
 }
 
 /// The state as the catalog has it.
-fn stored(vault: &Vault<'_>, catalog: &Catalog, notes: Vec<String>) -> Result<Freshness, Fault> {
+pub(super) fn stored(vault: &Vault<'_>, catalog: &Catalog, notes: Vec<String>) -> Result<Freshness, Fault> {
     let state = catalog.state()?;
     let tree = place::tree_key(vault).map(|key| catalog.tree(&key)).transpose()?.flatten();
     let mut answer = Freshness { commit: state.commit, notes, ..Freshness::default() };
