@@ -3,6 +3,7 @@
 
 pub mod query;
 pub mod text;
+mod text_filter;
 mod text_prefix;
 mod text_search;
 mod text_terms;

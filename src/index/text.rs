@@ -47,7 +47,12 @@ impl Explain for TextError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             TextError::Full(_) => "make room, then run `runebook reindex`; nothing was lost".to_owned(),
-            _ => "run `runebook reindex --full`; the index holds nothing that cannot be rebuilt".to_owned(),
+            TextError::Unusable { .. } => {
+                "run `runebook reindex --full`; the index holds nothing that cannot be rebuilt".to_owned()
+            }
+            TextError::Other { .. } => {
+                "see whether the disk is full, then run `runebook reindex`; nothing was lost".to_owned()
+            }
         })
     }
 }
@@ -324,6 +329,8 @@ impl TextIndex {
         if bulk {
             writer.set_merge_policy(Box::new(NoMergePolicy));
         } else {
+            // What a run left that died or found the disk full; it is in the way at worst.
+            let _ = writer.garbage_collect_files().wait();
             writer.set_merge_policy(Box::new(LogMergePolicy::default()));
         }
         Ok(TextWriter { writer, index: self })

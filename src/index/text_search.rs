@@ -5,14 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tantivy::columnar::{Column, StrColumn};
 use tantivy::postings::Postings as _;
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query as _, TermQuery};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet as _, Score, SegmentReader, Term};
+use tantivy::{DocSet as _, Score, SegmentReader, Term};
 
 use super::query::{Item, Query};
-use super::text::{FIELDS, Facts, TextError, TextIndex, Totals, tag_key};
+use super::text::{FIELDS, TextError, TextIndex, Totals, tag_key};
+use super::text_filter::{Candidate, Filter, Top};
 use super::text_prefix::Prefix;
 use super::text_terms::{self, Sought};
 use super::text_view::{Bits, View};
@@ -21,10 +21,6 @@ use super::text_view::{Bits, View};
 /// the same as tantivy's.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Candidates within this share of the last wanted one are scored exactly: the bounds by which tantivy skips blocks
-/// are computed with each segment's own mean lengths, and its scores are of single precision.
-const MARGIN: Score = 0.97;
-
 /// What is asked of the index.
 pub struct Request<'a> {
     /// The query; its `type:` and `path:` are the caller's to turn into the filters below.
@@ -100,13 +96,6 @@ struct Unit {
 enum What {
     Term(Term),
     Prefix(Prefix),
-}
-
-struct Candidate {
-    segment: usize,
-    chunk: DocId,
-    memory: u64,
-    score: Score,
 }
 
 impl TextIndex {
@@ -273,96 +262,6 @@ fn units(view: &View, sought: &Sought) -> tantivy::Result<Vec<Unit>> {
         }
     }
     Ok(units)
-}
-
-/// The filters of one segment.
-struct Filter<'a> {
-    request: &'a Request<'a>,
-    unseen: &'a Bits,
-    allowed: Option<Bits>,
-    excluded: HashSet<u64>,
-    memory: Column<u64>,
-    facts: Column<u64>,
-    date: Option<Column<i64>>,
-    places: Option<StrColumn>,
-    /// Whether a path passes, by its number in the segment.
-    seen: HashMap<u64, bool>,
-}
-
-impl Filter<'_> {
-    /// The memory of a chunk, if it passes.
-    fn pass(&mut self, chunk: DocId) -> Option<u64> {
-        if self.unseen.has(chunk) || self.allowed.as_ref().is_some_and(|allowed| !allowed.has(chunk)) {
-            return None;
-        }
-        let request = self.request;
-        let memory = self.memory.first(chunk)?;
-        if self.excluded.contains(&memory) {
-            return None;
-        }
-        let facts = self.facts.first(chunk).unwrap_or(0);
-        let kind = Facts::kind_of(facts);
-        let wanted = (request.kinds.is_empty() || request.kinds.contains(&kind))
-            && !request.not_kinds.contains(&kind)
-            && request.statuses.contains(&Facts::status_of(facts))
-            && Facts::sensitivity_of(facts) <= request.clearance;
-        if !wanted {
-            return None;
-        }
-        if let Some((since, until)) = request.dates {
-            let date = self.date.as_ref().and_then(|date| date.first(chunk))?;
-            if date < since || date > until {
-                return None;
-            }
-        }
-        self.path(chunk).then_some(memory)
-    }
-
-    fn path(&mut self, chunk: DocId) -> bool {
-        let Some(places) = &self.places else { return false };
-        let Some(ord) = places.ords().first(chunk) else { return false };
-        *self.seen.entry(ord).or_insert_with(|| {
-            let mut path = String::new();
-            places.ord_to_str(ord, &mut path).unwrap_or(false) && (self.request.path)(&path)
-        })
-    }
-}
-
-/// The best memories so far.
-struct Top {
-    limit: usize,
-    best: Vec<(Score, u64)>,
-    candidates: Vec<Candidate>,
-}
-
-impl Top {
-    fn threshold(&self) -> Score {
-        match self.best.last() {
-            Some((last, _)) if self.best.len() >= self.limit => last * MARGIN,
-            _ => Score::MIN,
-        }
-    }
-
-    fn take(&mut self, candidate: Candidate) {
-        let (score, memory) = (candidate.score, candidate.memory);
-        self.candidates.push(candidate);
-        let known = self.best.iter().position(|(_, known)| *known == memory);
-        match known {
-            Some(at) if self.best[at].0 >= score => {}
-            _ => {
-                if let Some(at) = known {
-                    self.best.remove(at);
-                }
-                let at = self.best.partition_point(|(other, _)| *other >= score);
-                self.best.insert(at, (score, memory));
-                self.best.truncate(self.limit);
-            }
-        }
-        if self.candidates.len() > 64 * self.limit.max(64) {
-            let threshold = self.threshold();
-            self.candidates.retain(|candidate| candidate.score >= threshold);
-        }
-    }
 }
 
 fn candidates(

@@ -11,10 +11,12 @@
 //!   from files and objects. A whole new index is built beside the old one, and `state.json` names it last.
 
 mod apply;
+mod build;
 mod date;
 mod place;
 mod read;
 mod scan;
+mod sink;
 mod source;
 
 pub(super) use date::read as read_date;
@@ -129,7 +131,7 @@ impl Explain for SyncError {
 pub(super) fn rebuild(vault: &Vault<'_>, progress: &dyn Progress, error: Fault) -> Result<Freshness, Fault> {
     let reason = place::unusable(error)?;
     let _lock = take_lock(vault, Duration::from_secs(60))?;
-    Ok(apply::build(vault, progress, reason)?.freshness)
+    Ok(build::build(vault, progress, reason)?.freshness)
 }
 
 /// Catalog and text index that belong together.
@@ -280,7 +282,7 @@ fn run(vault: &Vault<'_>, progress: &dyn Progress, limits: Limits) -> Result<Out
     if !limits.full && reason.is_none() && place::open_pair_to_write(vault).is_ok() {
         return update(vault, progress, limits, &watch, None);
     }
-    apply::build(vault, progress, reason)
+    build::build(vault, progress, reason)
 }
 
 /// Brings an index that is there up to date.

@@ -1,6 +1,6 @@
 //! Reading many files at once: hash, parse, cut into chunks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -128,7 +128,7 @@ pub(super) fn read_all(
 }
 
 impl Desk<'_> {
-    fn read(&self, job: Job, repo: &mut Option<Repo>, git_dir: &PathBuf) -> Read {
+    fn read(&self, job: Job, repo: &mut Option<Repo>, git_dir: &Path) -> Read {
         let bytes = match (job.from, self.root) {
             (From::Work, Some(root)) => match std::fs::read(root.join(job.path.as_str())) {
                 Ok(bytes) => bytes,
