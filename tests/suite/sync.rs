@@ -238,7 +238,7 @@ fn another_schema_is_thrown_away() {
     sandbox.run(&["reindex"]).ok();
     let state = sandbox.vault().join(".git/runebook/state.json");
     let text = std::fs::read_to_string(&state).expect("the state");
-    std::fs::write(&state, text.replace("\"form\":1", "\"form\":0")).expect("the state");
+    std::fs::write(&state, text.replace("\"form\":2", "\"form\":0")).expect("the state");
     assert_eq!(sandbox.run(&["find", "window", "--json"]).ok().json()["hits"][0]["path"], "a.md");
 }
 

@@ -14,7 +14,7 @@ use crate::store::files;
 
 /// The form of everything below the directory, the words of the analyser included. Another one in a state file
 /// means that the index is built anew.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StateFile {
@@ -86,6 +86,7 @@ pub(super) fn tree_exists(vault: &Vault<'_>, key: &str) -> bool {
 pub(super) fn settings(vault: &Vault<'_>) -> String {
     let config = &vault.config;
     let parts = serde_json::json!([
+        env!("CARGO_PKG_VERSION"),
         config.main_branch,
         config.time_zone,
         config.ignore,
