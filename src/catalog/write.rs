@@ -181,7 +181,7 @@ impl Writer<'_> {
         self.remove(id)
     }
 
-    /// See [`Catalog::put_known`].
+    /// As the catalog's own function of that name.
     ///
     /// # Errors
     /// When the catalog cannot be written.

@@ -217,10 +217,6 @@ pub(crate) enum Done {
     Yes,
     /// It reports findings, or found nothing. Exit status 1.
     Nothing,
-    /// It reports a refusal (not approved, not allowed). Exit status 4.
-    Refused,
-    /// It reports a conflict. Exit status 3.
-    Conflict,
 }
 
 impl Command {
@@ -309,8 +305,6 @@ fn run(env: &Env, args: Vec<OsString>) -> u8 {
     let status = match result {
         Ok(Done::Yes) => 0,
         Ok(Done::Nothing) => 1,
-        Ok(Done::Conflict) => 3,
-        Ok(Done::Refused) => 4,
         Err(fault) => {
             session.out.fault(&fault);
             fault.kind().exit_status()

@@ -114,7 +114,7 @@ pub fn obstacles(checkout: &Checkout, touched: &[Touched]) -> Result<Vec<Obstacl
 
 fn likely(one: &Touched) -> Vec<Entry> {
     let earlier = one.earlier.iter().flatten().map(|kept| Entry::from(*kept));
-    one.old().into_iter().chain(one.new()).chain(earlier).collect()
+    one.old().into_iter().chain(one.wanted()).chain(earlier).collect()
 }
 
 /// Why a path stops the merge, or `None` if it is in one of the states from which the new one can be reached.
@@ -125,7 +125,7 @@ fn verdict(
     found: &Found,
     gone: &HashSet<VaultPath>,
 ) -> Option<&'static str> {
-    let (old, new) = (one.old(), one.new());
+    let (old, new) = (one.old(), one.wanted());
     match found {
         Found::Directory
             if !holds_only(&checkout.work_tree.root, &checkout.file(&one.vault_path()?), gone) =>
@@ -197,11 +197,11 @@ pub fn place(
     for one in gone.into_iter().chain(there) {
         let Some(path) = one.vault_path() else { continue };
         let staged = checkout.staged(&path);
-        let unlike_ours = !staged.is(one.old()) && !staged.is(one.new());
+        let unlike_ours = !staged.is(one.old()) && !staged.is(one.wanted());
         let fits = place_one(checkout, forms, one, &path, &mut placed)?;
         if !unlike_ours {
             let meta = if fits { fs::symlink_metadata(checkout.file(&path)).ok() } else { None };
-            updates.push((path, one.new().map(|entry| (entry, meta))));
+            updates.push((path, one.wanted().map(|entry| (entry, meta))));
         }
         step("placed-one");
     }
@@ -220,7 +220,7 @@ fn place_one(
 ) -> Result<bool, crate::model::fault::Fault> {
     let file = checkout.file(path);
     let found = checkout.found(path, &likely(one))?;
-    if found.is(one.new()) {
+    if found.is(one.wanted()) {
         return Ok(true);
     }
     let known = found.is(one.old()) || one.earlier.iter().any(|kept| found.is(kept.map(Entry::from)));
@@ -279,7 +279,7 @@ fn move_into(form: &Path, file: &Path) -> io::Result<()> {
 /// When it does.
 pub fn prepare(checkout: &Checkout, repo: &Repo, touched: &[Touched]) -> Result<PathBuf, GitError> {
     let written: Vec<(VaultPath, Entry)> =
-        touched.iter().filter_map(|one| Some((one.vault_path()?, one.new()?))).collect();
+        touched.iter().filter_map(|one| Some((one.vault_path()?, one.wanted()?))).collect();
     let forms = checkout.make_forms(repo, &written)?;
     checkout.reserve()?;
     Ok(forms)

@@ -31,11 +31,11 @@ pub struct Request<'a> {
     pub totals: &'a Totals,
     /// How many memories at most.
     pub limit: usize,
-    /// The types that are wanted (see [`Facts::kind`]); none for all.
+    /// The types that are wanted (see `Facts::kind`); none for all.
     pub kinds: &'a [u8],
     /// The types that are not wanted.
     pub not_kinds: &'a [u8],
-    /// The states that are wanted (see [`Facts::status`]).
+    /// The states that are wanted (see `Facts::status`).
     pub statuses: &'a [u8],
     /// The highest sensitivity that may be seen.
     pub clearance: u8,

@@ -131,7 +131,7 @@ pub fn write(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileErro
 /// Writes a new file of the vault, whole or not at all.
 ///
 /// # Errors
-/// As [`write`], and [`FileError::Exists`] if anything stands there.
+/// As [`write()`], and [`FileError::Exists`] if anything stands there.
 pub fn create(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileError> {
     let at = place(root, path)?;
     if at.symlink_metadata().is_ok() {

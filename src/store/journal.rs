@@ -98,7 +98,7 @@ impl Touched {
 
     /// What main will have there.
     #[must_use]
-    pub fn new(&self) -> Option<Entry> {
+    pub fn wanted(&self) -> Option<Entry> {
         self.new.map(Entry::from)
     }
 }

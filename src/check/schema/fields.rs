@@ -100,13 +100,13 @@ pub(super) fn judge(memory: &Memory, strict: bool, names: &BTreeMap<String, Stri
     let known =
         |key: &str| FIELDS.iter().any(|(name, _)| *name == key) || names.values().any(|other| other == key);
     for (key, value) in &memory.front.all {
-        if !known(key) && !FOREIGN.contains(&key.as_str()) {
-            if let Some(near) = nearest::word(key, FIELDS.iter().map(|(name, _)| *name))
-                && !memory.front.all.contains_key(near)
-            {
-                let message = format!("`{key}` is none of our fields");
-                sink.add("near-key", line_of(memory, key), message, Some(format!("did you mean `{near}`?")));
-            }
+        if !known(key)
+            && !FOREIGN.contains(&key.as_str())
+            && let Some(near) = nearest::word(key, FIELDS.iter().map(|(name, _)| *name))
+            && !memory.front.all.contains_key(near)
+        {
+            let message = format!("`{key}` is none of our fields");
+            sink.add("near-key", line_of(memory, key), message, Some(format!("did you mean `{near}`?")));
         }
         let ours = names.iter().find(|(_, other)| *other == key).map_or(key.as_str(), |(ours, _)| ours);
         // A name of ours that the settings map elsewhere belongs to another program here.
@@ -131,7 +131,10 @@ fn field(memory: &Memory, key: &str, value: &Value, kind: &Kind, strict: bool, s
         Kind::Any => {}
         Kind::Word(words) => {
             let Some(text) = value.as_str() else {
-                return if strict { wrong("value", "is no word", Some(one_of(words))) } else { () };
+                if strict {
+                    wrong("value", "is no word", Some(one_of(words)));
+                }
+                return;
             };
             if words.contains(&text) {
                 return;

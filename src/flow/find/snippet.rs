@@ -94,7 +94,7 @@ fn window(body: &str, marks: &[(Range<usize>, String)]) -> usize {
             return at + c.len_utf8();
         }
     }
-    if let Some((at, _)) = before.iter().take(40).filter(|(_, c)| c.is_whitespace() || is_cjk(*c)).last() {
+    if let Some((at, _)) = before.iter().take(40).rfind(|(_, c)| c.is_whitespace() || is_cjk(*c)) {
         start = *at;
     } else if before.len() < 60 {
         start = 0;

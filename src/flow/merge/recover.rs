@@ -143,7 +143,7 @@ fn still_so(vault: &Vault<'_>, journal: &Journal, main: Oid) -> Result<Vec<Touch
     let tree = vault.repo.tree_of(main)?;
     let mut out = Vec::new();
     for one in &journal.touched {
-        if after(vault, tree, one)? == one.new() {
+        if after(vault, tree, one)? == one.wanted() {
             out.push(one.clone());
         }
     }

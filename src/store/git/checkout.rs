@@ -89,8 +89,11 @@ fn scratch_home(work_tree: &WorkTree) -> PathBuf {
     work_tree.git_dir.join("runebook").join("scratch")
 }
 
+/// A path and what the index is to hold there; `None`: no entry.
+type IndexUpdate = (VaultPath, Option<(Entry, Option<Metadata>)>);
+
 impl Checkout {
-    /// Opens a work tree. The caller holds its [`IndexLock`], so that the copy of the index stays true.
+    /// Opens a work tree. The caller holds its index lock, so that the copy of the index stays true.
     ///
     /// # Errors
     /// When its files are gone, or its index is split, sparse, unmerged or damaged.
@@ -302,10 +305,7 @@ impl Checkout {
     ///
     /// # Errors
     /// When it cannot be written; the work tree's index is the old one then.
-    pub fn write_index(
-        &mut self,
-        updates: &[(VaultPath, Option<(Entry, Option<Metadata>)>)],
-    ) -> Result<(), GitError> {
+    pub fn write_index(&mut self, updates: &[IndexUpdate]) -> Result<(), GitError> {
         let doing = || other("changing the index");
         for (path, update) in updates {
             match update {

@@ -108,7 +108,7 @@ fn other(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> GitError {
 
 fn to_git(oid: Oid) -> git2::Oid {
     // Twenty bytes are always an object name.
-    git2::Oid::from_bytes(&oid.0).unwrap_or_else(|_| git2::Oid::ZERO_SHA1)
+    git2::Oid::from_bytes(&oid.0).unwrap_or(git2::Oid::ZERO_SHA1)
 }
 
 fn from_git(oid: git2::Oid) -> Oid {
