@@ -6,6 +6,7 @@
 //!
 //! Everything here can be thrown away and rebuilt; a database of another schema or a damaged one is.
 
+mod graph;
 mod names;
 mod read;
 mod schema;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
 
+pub use graph::PathRow;
 pub use names::ViewNames;
 pub use read::{ChunkRow, DocRow, HeadingRow, Problem, StoredLink, TreeRow};
 pub use stat::{Known, StatRow};

@@ -125,7 +125,7 @@ const COLUMNS: &str =
     "d.id, d.path, d.oid, d.main, d.kind, d.size, d.title, d.uid, d.type, d.status, d.sensitivity,
   d.date, d.summary, d.subject, d.front, d.tags, d.headings, d.blocks, d.chunks, d.tokens";
 
-fn path_of(row: &Row<'_>, column: usize) -> rusqlite::Result<VaultPath> {
+pub(super) fn path_of(row: &Row<'_>, column: usize) -> rusqlite::Result<VaultPath> {
     let text: String = row.get(column)?;
     Ok(VaultPath::from_disk(text.as_bytes()).unwrap_or_default())
 }
@@ -148,7 +148,7 @@ pub(super) fn sensitivity_code(sensitivity: Sensitivity) -> i64 {
     }
 }
 
-fn sensitivity_from(code: i64) -> Sensitivity {
+pub(super) fn sensitivity_from(code: i64) -> Sensitivity {
     match code {
         0 => Sensitivity::Normal,
         1 => Sensitivity::Personal,
@@ -198,7 +198,7 @@ fn doc(row: &Row<'_>) -> rusqlite::Result<DocRow> {
     })
 }
 
-fn link(row: &Row<'_>) -> rusqlite::Result<StoredLink> {
+pub(super) fn link(row: &Row<'_>) -> rusqlite::Result<StoredLink> {
     Ok(StoredLink {
         from: path_of(row, 0)?,
         form: form_from(row.get(1)?),

@@ -1,7 +1,10 @@
 //! `runebook mv`.
 
-use super::output::Tone;
+use super::output::{Output, Tone, printable};
+use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::heal::Healing;
+use crate::flow::mv::{self, MoveOptions};
 use crate::flow::reader::Reader;
 use crate::flow::{locate, own};
 use crate::model::access::{Access, View};
@@ -12,7 +15,9 @@ use crate::model::fault::Fault;
 #[command(after_help = "Examples:
   runebook mv user/memories/seats.md user/memories/preferences/
   runebook mv resources/old.md resources/new.md
-Edits that were not committed move along; nothing is written over.")]
+  runebook mv --dry-run resources/drafts resources/notes
+Edits that were not committed move along; nothing is written over. Links that would no longer lead there are
+changed, each in the form that it has; all others stay as they are.")]
 pub(crate) struct Args {
     /// What to move: a URI, a path from where you stand or from the vault's root
     #[arg(value_name = "FROM")]
@@ -20,6 +25,12 @@ pub(crate) struct Args {
     /// Where to: a new name, or a directory
     #[arg(value_name = "TO")]
     to: String,
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Leave all links as they are
+    #[arg(long)]
+    keep_links: bool,
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
@@ -30,14 +41,55 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let from = locate::find(&reader, &args.from, &session.directory())?;
     let mut to = locate::place(&vault, &args.to, &session.directory())?;
     to.directory |= args.to.ends_with('/');
-    let moved = own::mv(&vault, &from, &to)?;
+    let options = MoveOptions { keep_links: args.keep_links, dry_run: args.dry_run };
+    let moved = mv::mv(&vault, &from, &to, options, &Bar::new(session))?;
     if session.out.json {
         session.out.document(&moved);
-    } else {
-        let (from, to) =
-            (session.out.plain(moved.from.as_str()), session.out.paint(Tone::Path, moved.to.as_str()));
-        session.out.line(format!("{to}  (was {from})"));
+        return Ok(Done::Yes);
+    }
+    let (from, to) =
+        (session.out.plain(moved.from.as_str()), session.out.paint(Tone::Path, moved.to.as_str()));
+    let was = if moved.dry_run { "would be moved from" } else { "was" };
+    session.out.line(format!("{to}  ({was} {from})"));
+    show(&mut session.out, &moved.links, moved.dry_run, session.globals.verbose);
+    if !moved.dry_run {
         session.out.note("`runebook commit` puts the move on the approved branch");
     }
     Ok(Done::Yes)
+}
+
+/// How many links people see at once.
+const SHOWN: usize = 10;
+
+/// What happened to links, for people.
+pub(super) fn show(out: &mut Output, links: &Healing, dry_run: bool, all: bool) {
+    if !links.healed.is_empty() {
+        let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        let changed = count(links.healed.len() as u64, "link", "links");
+        let files = count(links.files, "file", "files");
+        let verb = if dry_run { "would be changed" } else { "changed" };
+        out.line(format!("{changed} in {files} {verb}"));
+    }
+    let limit = if all { usize::MAX } else { SHOWN };
+    for link in links.healed.iter().take(limit) {
+        let path = out.paint(Tone::Path, link.path.as_str());
+        out.line(format!("  {path}:{}: {} → {}", link.line, short(&link.old), short(&link.new)));
+    }
+    if links.healed.len() > limit {
+        out.line(out.paint(Tone::Dim, format!("  … and {} more (-v shows all)", links.healed.len() - limit)));
+    }
+    for link in links.left.iter().take(limit) {
+        out.warn(format!("{}:{}: {} stays: {}", link.path, link.line, short(&link.link), link.why));
+    }
+    if links.left.len() > limit {
+        out.warn(format!("and {} more links stay as they are (-v shows all)", links.left.len() - limit));
+    }
+}
+
+fn short(link: &str) -> String {
+    let mut text: String = link.chars().take(100).collect();
+    if text.len() < link.len() {
+        text.push('…');
+    }
+    printable(&text.replace(['\n', '\r'], " "))
 }

@@ -1,12 +1,11 @@
-//! What a person does in the work tree with their own hands: new memories, moving.
+//! What a person does in the work tree with their own hands: new memories.
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::locate::Target;
-use super::reader::{self, Stands, is_git};
+use super::reader::{self, is_git};
 use super::vault::Vault;
 use crate::check;
 use crate::markdown;
@@ -16,7 +15,7 @@ use crate::model::finding::Finding;
 use crate::model::front_matter::MemoryType;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
-use crate::store::files::{self, FileError};
+use crate::store::files;
 
 /// Why something is not done in the work tree.
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +151,7 @@ pub fn person(vault: &Vault<'_>, asked: Option<&str>, verb: &'static str) -> Res
 }
 
 /// Whether a path may be given to something new: names that every system holds, no twin, nothing in the way.
-fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> Result<(), Fault> {
+pub(super) fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> Result<(), Fault> {
     if path.is_root() {
         return Err(OwnError::Root.into());
     }
@@ -303,73 +302,6 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
     files::create(root, &path, text.as_bytes())?;
     let problems = markdown::read(&path, text.as_bytes(), names).problems;
     Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
-}
-
-/// What `mv` did.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Moved {
-    /// Where it stood.
-    pub from: VaultPath,
-    /// Where it stands.
-    pub to: VaultPath,
-    /// Whether it is a directory.
-    pub directory: bool,
-}
-
-/// Moves or renames a file or directory with all edits that were not committed. Nothing is written over.
-///
-/// # Errors
-/// When something stands at the new place, or its name is none that every system holds.
-pub fn mv(vault: &Vault<'_>, from: &Target, to: &Uri) -> Result<Moved, Fault> {
-    let root = vault.root()?;
-    let old = &from.uri.path;
-    if old.is_root() {
-        return Err(OwnError::Root.into());
-    }
-    if old.is_within(&VaultPath::parse(".runebook")?) {
-        return Err(OwnError::Settings(old.clone()).into());
-    }
-    let into = files::place_to_read(root, &to.path)?.is_dir() && to.path != *old;
-    let new = if into || to.directory { to.path.join(old.name())? } else { to.path.clone() };
-    if from.kind == Stands::Directory && new.is_within(old) {
-        return Err(OwnError::IntoItself { from: old.clone(), to: new }.into());
-    }
-    admit(root, &new, Some(old))?;
-    let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
-    // On a system that ignores case, the new name of the same file is there already: that is no obstacle.
-    if target.symlink_metadata().is_ok() && !is_same_file(&source, &target) {
-        return Err(FileError::Exists(new).into());
-    }
-    let io = |why| OwnError::Io { doing: "moving", path: old.clone(), why };
-    if let Some(directory) = target.parent() {
-        std::fs::create_dir_all(directory).map_err(io)?;
-    }
-    if from.kind == Stands::File && !is_same_file(&source, &target) {
-        // A second name first: unlike a rename it never replaces what appeared there a moment ago.
-        match std::fs::hard_link(&source, &target) {
-            Ok(()) => std::fs::remove_file(&source).map_err(io)?,
-            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(FileError::Exists(new).into());
-            }
-            Err(_) => std::fs::rename(&source, &target).map_err(io)?,
-        }
-    } else {
-        std::fs::rename(&source, &target).map_err(io)?;
-    }
-    Ok(Moved { from: old.clone(), to: new, directory: from.kind == Stands::Directory })
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let id = |path: &Path| path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()));
-        id(a).is_some() && id(a) == id(b)
-    }
-    #[cfg(not(unix))]
-    {
-        a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
-    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("finding", of::<Finding>()),
         ("actor-add", of::<super::actors::Added>()),
         ("commit", of::<super::commit::Answer>()),
-        ("mv", of::<super::own::Moved>()),
+        ("mv", of::<super::mv::Moved>()),
         ("new", of::<super::own::Made>()),
         ("rm", of::<super::remove::Removed>()),
         ("doctor", of::<super::doctor::Report>()),

@@ -8,6 +8,7 @@ pub mod lines;
 mod links;
 pub mod plain;
 mod read;
+pub mod relink;
 pub mod sections;
 pub mod tokens;
 mod yaml;

@@ -244,7 +244,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The path that a relative one leads to from a directory; `None` where it leaves the vault.
-fn walk(directory: &VaultPath, target: &str) -> Option<VaultPath> {
+pub(crate) fn walk(directory: &VaultPath, target: &str) -> Option<VaultPath> {
     let mut segments: Vec<&str> = directory.as_str().split('/').filter(|s| !s.is_empty()).collect();
     let target = target.strip_suffix('/').unwrap_or(target);
     for segment in target.split('/') {

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use crate::model::fault::{Explain, Kind};
 use crate::model::path::VaultPath;
 
@@ -158,6 +160,49 @@ pub fn write_at(at: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let temporary = fill(&directory, at, bytes)?;
     temporary.persist(at).map_err(|error| io_error("writing", at)(error.error))?;
     sync_directory(&directory)
+}
+
+/// A file whose bytes are to be replaced.
+#[derive(Debug, Clone, Copy)]
+pub struct Replacement<'a> {
+    /// The file.
+    pub path: &'a VaultPath,
+    /// The bytes that it must still have.
+    pub old: &'a [u8],
+    /// The bytes that it shall have.
+    pub new: &'a [u8],
+}
+
+/// Replaces many files, each whole or not at all, and only where it has the old bytes still: `false` where it has
+/// not. All new bytes are on disk before the first file gives way, and many go there at the same time.
+pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, FileError>> {
+    let ready: Vec<Result<(PathBuf, tempfile::NamedTempFile), FileError>> = jobs
+        .par_iter()
+        .map(|job| {
+            let at = place_to_read(root, job.path)?;
+            let at = at.canonicalize().unwrap_or(at);
+            let directory = at.parent().unwrap_or(Path::new(".")).to_owned();
+            let temporary = fill(&directory, &at, job.new)?;
+            Ok((at, temporary))
+        })
+        .collect();
+    let mut directories = std::collections::BTreeSet::new();
+    let results = ready
+        .into_iter()
+        .zip(jobs)
+        .map(|(ready, job)| {
+            let (at, temporary) = ready?;
+            if std::fs::read(&at).map_err(io_error("reading", &at))? != job.old {
+                return Ok(false);
+            }
+            temporary.persist(&at).map_err(|error| io_error("writing", &at)(error.error))?;
+            directories.extend(at.parent().map(Path::to_owned));
+            Ok(true)
+        })
+        .collect();
+    // The new names are there already; a directory that cannot be synced only may lose them in a power cut.
+    directories.iter().for_each(|directory| drop(sync_directory(directory)));
+    results
 }
 
 /// A temporary file beside `at` that holds the bytes on disk; it removes itself unless it is persisted.

@@ -17,6 +17,7 @@ mod events;
 mod example;
 mod find;
 mod forge;
+mod heal;
 mod index;
 mod init;
 mod memory_format;

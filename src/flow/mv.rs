@@ -1,0 +1,129 @@
+//! `mv`: a file or directory gets another name, and links follow it.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::heal::{self, Healing, Moves};
+use super::locate::Target;
+use super::own::{OwnError, admit};
+use super::progress::Progress;
+use super::reader::Stands;
+use super::sync;
+use super::vault::Vault;
+use crate::model::fault::Fault;
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
+use crate::store::files::{self, FileError};
+
+/// What `mv` did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Moved {
+    /// Where it stood.
+    pub from: VaultPath,
+    /// Where it stands.
+    pub to: VaultPath,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Whether nothing was done, only shown.
+    pub dry_run: bool,
+    /// The links that follow it.
+    pub links: Healing,
+}
+
+/// How `mv` is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MoveOptions {
+    /// Whether links stay as they are.
+    pub keep_links: bool,
+    /// Whether it is only shown what would be done.
+    pub dry_run: bool,
+}
+
+/// Moves or renames a file or directory with all edits that were not committed, and changes the links that would no
+/// longer lead where they led. Nothing is written over.
+///
+/// # Errors
+/// When something stands at the new place, its name is none that every system holds, or it is not known which links
+/// lead there; nothing has changed then.
+pub fn mv(
+    vault: &Vault<'_>,
+    from: &Target,
+    to: &Uri,
+    options: MoveOptions,
+    progress: &dyn Progress,
+) -> Result<Moved, Fault> {
+    let root = vault.root()?;
+    let old = &from.uri.path;
+    if old.is_root() {
+        return Err(OwnError::Root.into());
+    }
+    if old.is_within(&VaultPath::parse(".runebook")?) {
+        return Err(OwnError::Settings(old.clone()).into());
+    }
+    let into = files::place_to_read(root, &to.path)?.is_dir() && to.path != *old;
+    let new = if into || to.directory { to.path.join(old.name())? } else { to.path.clone() };
+    if from.kind == Stands::Directory && new.is_within(old) {
+        return Err(OwnError::IntoItself { from: old.clone(), to: new }.into());
+    }
+    admit(root, &new, Some(old))?;
+    let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
+    // On a system that ignores case, the new name of the same file is there already: that is no obstacle.
+    if target.symlink_metadata().is_ok() && !is_same_file(&source, &target) {
+        return Err(FileError::Exists(new).into());
+    }
+    let moves = Moves { whole: Some((old.clone(), new.clone())), ..Moves::default() };
+    let plan = if options.keep_links {
+        heal::Plan::default()
+    } else {
+        sync::reindex(vault, false, progress)?;
+        heal::of_move(vault, &sync::open(vault)?, &moves, progress)?
+    };
+    let directory = from.kind == Stands::Directory;
+    let moved =
+        |links| Moved { from: old.clone(), to: new.clone(), directory, dry_run: options.dry_run, links };
+    if options.dry_run {
+        return Ok(moved(heal::preview(plan)));
+    }
+    place_anew(from.kind, (old, &source), (&new, &target))?;
+    Ok(moved(heal::write(vault, plan, &|path| moves.after(path))?))
+}
+
+/// Gives a file or directory its new name.
+fn place_anew(
+    kind: Stands,
+    (old, source): (&VaultPath, &Path),
+    (new, target): (&VaultPath, &Path),
+) -> Result<(), Fault> {
+    let io = |why| OwnError::Io { doing: "moving", path: old.clone(), why };
+    if let Some(directory) = target.parent() {
+        std::fs::create_dir_all(directory).map_err(io)?;
+    }
+    if kind == Stands::File && !is_same_file(source, target) {
+        // A second name first: unlike a rename it never replaces what appeared there a moment ago.
+        match std::fs::hard_link(source, target) {
+            Ok(()) => std::fs::remove_file(source).map_err(io)?,
+            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(FileError::Exists(new.clone()).into());
+            }
+            Err(_) => std::fs::rename(source, target).map_err(io)?,
+        }
+    } else {
+        std::fs::rename(source, target).map_err(io)?;
+    }
+    Ok(())
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let id = |path: &Path| path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()));
+        id(a).is_some() && id(a) == id(b)
+    }
+    #[cfg(not(unix))]
+    {
+        a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
+    }
+}
