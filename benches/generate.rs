@@ -95,7 +95,7 @@ fn memory(at: usize, places: &[String]) -> String {
         words::TOPICS[at % words::TOPICS.len()],
         if chinese { "笔记" } else { "notes" },
     );
-    if at % 7 == 0 {
+    if at.is_multiple_of(7) {
         let _ = writeln!(text, "aliases: [{name} {at}]");
     }
     let _ = write!(text, "---\n# {name}\n\n");

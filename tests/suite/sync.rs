@@ -281,7 +281,7 @@ fn a_file_that_cannot_be_read_is_pending_and_stops_nothing() {
     sandbox.write("a.md", TEXTS[0]);
     sandbox.write("locked.md", "# Locked\n\nwindow\n");
     let locked = sandbox.vault().join("locked.md");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("rights");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("rights");
     if std::fs::read(&locked).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;
