@@ -12,6 +12,11 @@ use crate::support;
 /// How often; the median counts.
 const ROUNDS: usize = 5;
 
+const ACTORS: &str = "actors:
+  - {id: mei, kind: person, email: mei@example.org, roles: [propose, review, merge, admin]}
+  - {id: bot, kind: agent, family: claude, email: bot@example.org, roles: [propose]}
+";
+
 /// Measures and prints.
 pub(crate) fn run(dir: &Path) {
     let clone = tempfile::tempdir().expect("a directory");
@@ -21,26 +26,10 @@ pub(crate) fn run(dir: &Path) {
     command(&at, "git", &["config", "user.name", "Mei"]);
     command(&at, "git", &["config", "user.email", "mei@example.org"]);
     let program = env!("CARGO_BIN_EXE_runebook");
-    command(
-        &at,
-        program,
-        &[
-            "actor",
-            "add",
-            "mei",
-            "--kind",
-            "person",
-            "--email",
-            "mei@example.org",
-            "--role",
-            "admin,review,merge",
-        ],
-    );
-    command(
-        &at,
-        program,
-        &["actor", "add", "bot", "--kind", "agent", "--family", "claude", "--role", "propose"],
-    );
+    std::fs::write(at.join(".runebook/actors.yaml"), ACTORS).expect("a file");
+    std::fs::write(at.join(".runebook/policy.yaml"), "version: 1\n").expect("a file");
+    command(&at, "git", &["add", ".runebook"]);
+    command(&at, "git", &["commit", "-qm", "Two actors"]);
     let mut merged: Vec<Duration> = (0..ROUNDS).map(|round| one(&at, program, round)).collect();
     merged.sort();
     println!("{}: a proposal of three files", dir.display());
