@@ -18,7 +18,7 @@ ci:
 # Format, then lint as strictly as ci does
 lint:
     cargo fmt
-    cargo clippy --lib --bins --tests --locked -- -D warnings
+    cargo clippy --all-targets --locked -- -D warnings
 
 # Write down what is generated: the schemas of `--json`, and what the README's examples print
 schemas:

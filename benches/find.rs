@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::Result;
 use crate::{support, words};
 use runebook::flow::find::{FindRequest, Finder, find};
 use runebook::flow::progress::Silent;
@@ -14,45 +15,40 @@ use runebook::model::access::{Access, View};
 const QUERIES: usize = 400;
 
 /// Measures and prints.
-pub(crate) fn run(dir: &Path) {
+pub(crate) fn run(dir: &Path) -> Result<()> {
     let env = support::env(dir);
-    let vault = Vault::open(&env, dir).expect("a vault");
-    sync::ensure(&vault, &Silent).expect("an index");
-    let finder = Finder::open(&vault).expect("an index");
+    let vault = Vault::open(&env, dir)?;
+    sync::ensure(&vault, &Silent)?;
+    let finder = Finder::open(&vault)?;
     let access = Access { actor: None, view: View::WorkTree };
     let request = |at: usize| FindRequest { query: words::query(at), limit: 10, ..FindRequest::default() };
 
     // Without the look at the work tree, which `index` measures: what a process that watches would spend.
-    let warm = times(|at| {
-        finder.find(&vault, &access, &request(at)).expect("an answer");
-    });
-    let fresh = times_of(40, |at| {
-        find(&vault, &access, &request(at), &Silent).expect("an answer");
-    });
+    let warm = times_of(QUERIES, |at| Ok(finder.find(&vault, &access, &request(at))?))?;
+    let fresh = times_of(40, |at| Ok(find(&vault, &access, &request(at), &Silent)?))?;
     let program = env!("CARGO_BIN_EXE_runebook");
     let cold = times_of(20, |at| {
         let query = words::query(at);
         let mut command = Command::new(program);
         command.current_dir(dir).args(["find", "--json", "--", &query]);
-        drop(command.output().expect("the program runs"));
-    });
-    println!("{}: {QUERIES} queries of one to four words, a quarter of them Chinese", dir.display());
+        Ok(command.output()?)
+    })?;
+    support::say(format!(
+        "{}: {QUERIES} queries of one to four words, a quarter of them Chinese",
+        dir.display()
+    ))?;
     support::table(&[
         ("warm p50", share(&warm, 50), String::new()),
         ("warm p99", share(&warm, 99), String::new()),
         ("with the look at the files p50", share(&fresh, 50), String::new()),
         ("cold process p50", share(&cold, 50), String::new()),
-    ]);
+    ])
 }
 
-fn times(run: impl FnMut(usize)) -> Vec<Duration> {
-    times_of(QUERIES, run)
-}
-
-fn times_of(count: usize, mut run: impl FnMut(usize)) -> Vec<Duration> {
-    let mut times: Vec<Duration> = (0..count).map(|at| support::timed(|| run(at))).collect();
+fn times_of<T>(count: usize, mut run: impl FnMut(usize) -> Result<T>) -> Result<Vec<Duration>> {
+    let mut times: Vec<Duration> = (0..count).map(|at| support::timed(|| run(at))).collect::<Result<_>>()?;
     times.sort();
-    times
+    Ok(times)
 }
 
 fn share(sorted: &[Duration], percent: usize) -> Duration {

@@ -6,6 +6,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::{self, Result, command};
 use crate::words::{self, Chance, chinese_sentence, english_sentence, title};
 
 /// Links of one memory, about.
@@ -14,49 +15,46 @@ const LINKS: usize = 12;
 const SIZE: usize = 4_000;
 
 /// Makes the vault, unless something is there already.
-pub(crate) fn run(dir: &Path, count: usize) {
+pub(crate) fn run(dir: &Path, count: usize) -> Result<()> {
     if dir.exists() {
-        eprintln!("{} exists already: nothing done", dir.display());
-        return;
+        return support::say(format!("{} exists already: nothing done", dir.display()));
     }
     let began = std::time::Instant::now();
     let places: Vec<String> = (0..count).map(place).collect();
-    std::fs::create_dir_all(dir).expect("the directory");
-    git(dir, &["init", "-q", "-b", "main"]);
-    git(dir, &["config", "user.name", "Mei"]);
-    git(dir, &["config", "user.email", "mei@example.org"]);
+    std::fs::create_dir_all(dir)?;
+    command(dir, "git", &["init", "-q", "-b", "main"])?;
+    command(dir, "git", &["config", "user.name", "Mei"])?;
+    command(dir, "git", &["config", "user.email", "mei@example.org"])?;
     // fast-import writes one pack without touching each file twice; the work tree is written beside it.
     let mut import = Command::new("git")
         .args(["fast-import", "--quiet"])
         .current_dir(dir)
         .stdin(Stdio::piped())
-        .spawn()
-        .expect("git fast-import");
-    let mut stream = BufWriter::with_capacity(1 << 20, import.stdin.take().expect("a pipe"));
+        .spawn()?;
+    let mut stream =
+        BufWriter::with_capacity(1 << 20, import.stdin.take().ok_or("git fast-import has no input")?);
     let head = "commit refs/heads/main\ncommitter Mei <mei@example.org> 1764410400 +0000\ndata 15\nGenerated vault\n";
-    stream.write_all(head.as_bytes()).expect("the stream");
+    stream.write_all(head.as_bytes())?;
     let mut bytes = 0;
-    let mut put = |path: &str, text: &str| {
+    let mut put = |path: &str, text: &str| -> Result<()> {
         let at = dir.join(path);
-        std::fs::create_dir_all(at.parent().expect("a parent")).expect("a directory");
-        std::fs::write(&at, text).expect("a file");
-        write!(stream, "M 100644 inline \"{path}\"\ndata {}\n{text}\n", text.len()).expect("the stream");
+        std::fs::create_dir_all(at.parent().unwrap_or(dir))?;
+        std::fs::write(&at, text)?;
+        write!(stream, "M 100644 inline \"{path}\"\ndata {}\n{text}\n", text.len())?;
         bytes += text.len();
+        Ok(())
     };
-    put(".runebook/config.yaml", "version: 1\nmain_branch: main\ntime_zone: UTC\n");
+    put(".runebook/config.yaml", "version: 1\nmain_branch: main\ntime_zone: UTC\n")?;
     for (at, path) in places.iter().enumerate() {
-        put(path, &memory(at, &places));
+        put(path, &memory(at, &places))?;
     }
     drop(stream);
-    assert!(import.wait().expect("git").success(), "git fast-import failed");
-    git(dir, &["read-tree", "HEAD"]);
-    git(dir, &["update-index", "-q", "--refresh"]);
-    println!("{count} memories, {} MB in {:.1?}", bytes / 1_000_000, began.elapsed());
-}
-
-fn git(dir: &Path, args: &[&str]) {
-    let status = Command::new("git").args(args).current_dir(dir).status().expect("git runs");
-    assert!(status.success(), "git {args:?}");
+    if !import.wait()?.success() {
+        return Err("git fast-import failed".into());
+    }
+    command(dir, "git", &["read-tree", "HEAD"])?;
+    command(dir, "git", &["update-index", "-q", "--refresh"])?;
+    support::say(format!("{count} memories, {} MB in {:.1?}", bytes / 1_000_000, began.elapsed()))
 }
 
 /// Where a memory stands: most in dated or topical directories of some tens, some in large flat ones.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support;
+use crate::support::{self, Result};
 use runebook::catalog::FILE;
 use runebook::flow::progress::Silent;
 use runebook::flow::sync;
@@ -14,29 +14,28 @@ use runebook::markdown;
 use runebook::model::path::VaultPath;
 
 /// Measures and prints.
-pub(crate) fn run(dir: &Path) {
+pub(crate) fn run(dir: &Path) -> Result<()> {
     let env = support::env(dir);
-    let vault = Vault::open(&env, dir).expect("a vault");
+    let vault = Vault::open(&env, dir)?;
 
-    let walk = support::timed(|| drop(walked(&vault, dir)));
-    let full = support::timed(|| drop(sync::reindex(&vault, true, &Silent).expect("an index")));
+    let walk = support::timed(|| Ok(walked(&vault, dir)))?;
+    let full = support::timed(|| Ok(sync::reindex(&vault, true, &Silent)?))?;
     let peak = support::peak_mib();
-    let still = support::best_of(5, || {
-        sync::ensure(&vault, &Silent).expect("an index");
-    });
-    let one = one_file(&vault, dir);
-    let (bare, texts, bytes) = bare_tantivy(&vault, dir);
+    let still = support::best_of(5, || Ok(sync::ensure(&vault, &Silent)?))?;
+    let one = one_file(&vault, dir)?;
+    let (bare, texts, bytes) = bare_tantivy(&vault, dir)?;
 
-    println!("{}: {texts} memories, {:.0} MB", dir.display(), bytes as f64 / 1e6);
+    support::say(format!("{}: {texts} memories, {:.0} MB", dir.display(), bytes as f64 / 1e6))?;
     support::table(&[
         ("stat walk", walk, String::new()),
         ("full index", full, format!("{:.1} MB/s, peak {peak} MiB", bytes as f64 / 1e6 / full.as_secs_f64())),
         ("bare tantivy, same analyser", bare, format!("{:.1} MB/s", bytes as f64 / 1e6 / bare.as_secs_f64())),
         ("no change", still, format!("{:.1} stat walks", still.as_secs_f64() / walk.as_secs_f64())),
         ("one file changed", one, String::new()),
-    ]);
-    println!("full index at {:.2} of the speed of bare tantivy", bare.as_secs_f64() / full.as_secs_f64());
-    println!("catalog {} MB", support::size_of(&vault.derived_dir(), FILE) / 1_000_000);
+    ])?;
+    let ratio = bare.as_secs_f64() / full.as_secs_f64();
+    support::say(format!("full index at {ratio:.2} of the speed of bare tantivy"))?;
+    support::say(format!("catalog {} MB", support::size_of(&vault.derived_dir(), FILE) / 1_000_000))
 }
 
 fn walked(vault: &Vault<'_>, dir: &Path) -> Vec<VaultPath> {
@@ -46,41 +45,41 @@ fn walked(vault: &Vault<'_>, dir: &Path) -> Vec<VaultPath> {
 }
 
 /// From the save of one file to an index that shows it; the file is as it was afterwards.
-fn one_file(vault: &Vault<'_>, dir: &Path) -> Duration {
-    let path = walked(vault, dir).into_iter().find(VaultPath::is_markdown).expect("a memory");
+fn one_file(vault: &Vault<'_>, dir: &Path) -> Result<Duration> {
+    let path = walked(vault, dir).into_iter().find(VaultPath::is_markdown).ok_or("no memory")?;
     let at = dir.join(path.as_str());
-    let before = std::fs::read(&at).expect("a file");
+    let before = std::fs::read(&at)?;
     let mut times = Vec::new();
     for round in 0..5 {
         let mut text = before.clone();
         text.extend_from_slice(format!("\nRound {round} of the benchmark.\n").as_bytes());
-        std::fs::write(&at, text).expect("a file");
-        times.push(support::timed(|| drop(sync::ensure(vault, &Silent).expect("an index"))));
+        std::fs::write(&at, text)?;
+        times.push(support::timed(|| Ok(sync::ensure(vault, &Silent)?))?);
     }
-    std::fs::write(&at, before).expect("a file");
-    sync::ensure(vault, &Silent).expect("an index");
+    std::fs::write(&at, before)?;
+    sync::ensure(vault, &Silent)?;
     times.sort();
-    times[2]
+    Ok(times[2])
 }
 
 /// The same chunks into a text index alone: nothing is compared, nothing goes into a catalog. The reading and
 /// cutting is not counted.
-fn bare_tantivy(vault: &Vault<'_>, dir: &Path) -> (Duration, usize, usize) {
-    let at = tempfile::tempdir_in(vault.derived_dir()).expect("a directory");
-    let index = TextIndex::create(at.path()).expect("an index");
-    let writer = index.write(true).expect("a writer");
+fn bare_tantivy(vault: &Vault<'_>, dir: &Path) -> Result<(Duration, usize, usize)> {
+    let at = tempfile::tempdir_in(vault.derived_dir())?;
+    let index = TextIndex::create(at.path())?;
+    let writer = index.write(true)?;
     let (mut spent, mut texts, mut bytes) = (Duration::ZERO, 0, 0);
     let paths: Vec<VaultPath> = walked(vault, dir).into_iter().filter(VaultPath::is_markdown).collect();
     for group in paths.chunks(2_000) {
         let memories: Vec<_> = group
             .iter()
             .map(|path| {
-                let raw = std::fs::read(dir.join(path.as_str())).expect("a file");
+                let raw = std::fs::read(dir.join(path.as_str()))?;
                 let memory = markdown::read(path, &raw, &vault.config.fields);
                 let chunks = markdown::chunk::chunks(&memory, vault.config.index.chunk_tokens);
-                (raw.len(), memory, chunks)
+                Ok((raw.len(), memory, chunks))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let began = Instant::now();
         for (length, memory, chunks) in &memories {
             texts += 1;
@@ -98,11 +97,11 @@ fn bare_tantivy(vault: &Vault<'_>, dir: &Path) -> (Duration, usize, usize) {
                     body: &memory.text[chunk.range.clone()],
                     facts: &Facts::default(),
                 };
-                writer.add(&entry).expect("a document");
+                writer.add(&entry)?;
             }
         }
         spent += began.elapsed();
     }
-    spent += support::timed(|| writer.commit(1).expect("a commit"));
-    (spent, texts, bytes)
+    spent += support::timed(|| Ok(writer.commit(1)?))?;
+    Ok((spent, texts, bytes))
 }

@@ -14,16 +14,18 @@ mod words;
 
 use std::path::Path;
 
-fn main() {
+fn main() -> support::Result<()> {
     // Cargo adds `--bench`, and nothing else when everything is benched or tested.
     let args: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let place = |dir: &str| Path::new(dir).canonicalize().expect("a vault that exists");
+    let place = |dir: &str| Path::new(dir).canonicalize().map_err(|error| format!("{dir}: {error}"));
     match args.as_slice() {
-        ["generate", dir, count] => generate::run(Path::new(dir), count.parse().expect("a number")),
-        ["index", dir] => index::run(&place(dir)),
-        ["find", dir] => find::run(&place(dir)),
-        ["merge", dir] => merge::run(&place(dir)),
-        _ => eprintln!("cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR"),
+        ["generate", dir, count] => generate::run(Path::new(dir), count.parse()?),
+        ["index", dir] => index::run(&place(dir)?),
+        ["find", dir] => find::run(&place(dir)?),
+        ["merge", dir] => merge::run(&place(dir)?),
+        _ => {
+            support::say("cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR")
+        }
     }
 }

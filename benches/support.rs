@@ -1,7 +1,9 @@
 //! What the benchmarks share: the environment, the clock, the table.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use runebook::model::clock::{Cancel, Clock, Entropy, Env};
@@ -17,21 +19,56 @@ pub(crate) fn env(dir: &Path) -> Env {
     }
 }
 
-pub(crate) fn timed(run: impl FnOnce()) -> Duration {
+pub(crate) fn timed<T>(run: impl FnOnce() -> Result<T>) -> Result<Duration> {
     let began = Instant::now();
-    run();
-    began.elapsed()
+    run()?;
+    Ok(began.elapsed())
 }
 
 /// The shortest of several runs: what the machine can do when nobody disturbs it.
-pub(crate) fn best_of(runs: usize, mut run: impl FnMut()) -> Duration {
-    (0..runs).map(|_| timed(&mut run)).min().unwrap_or_default()
+pub(crate) fn best_of<T>(runs: usize, mut run: impl FnMut() -> Result<T>) -> Result<Duration> {
+    let times: Vec<Duration> = (0..runs).map(|_| timed(&mut run)).collect::<Result<_>>()?;
+    Ok(times.into_iter().min().unwrap_or_default())
+}
+
+/// Why a benchmark ended: the message of whatever failed.
+pub(crate) struct Failure(String);
+
+impl<E: std::fmt::Display> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(error.to_string())
+    }
+}
+
+// What `main` returns is shown by `Debug`.
+impl std::fmt::Debug for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// A line on stdout.
+pub(crate) fn say(line: impl std::fmt::Display) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
 /// Lines of name, time, remark.
-pub(crate) fn table(rows: &[(&str, Duration, String)]) {
+pub(crate) fn table(rows: &[(&str, Duration, String)]) -> Result<()> {
     for (name, time, remark) in rows {
-        println!("{name:<28} {:>10.1} ms  {remark}", time.as_secs_f64() * 1e3);
+        say(format!("{name:<28} {:>10.1} ms  {remark}", time.as_secs_f64() * 1e3))?;
+    }
+    Ok(())
+}
+
+/// Runs a program that must succeed and gives what it prints.
+pub(crate) fn command(dir: &Path, program: &str, args: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(args).current_dir(dir).output()?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr)).into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The only place that prints. Text for people is buffered and coloured on a terminal; JSON is one document, or one
 //! line each for lists; messages go to stderr.
 
+use std::cell::RefCell;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -68,7 +69,7 @@ impl From<Severity> for Tone {
 
 /// Where a verb writes. Write errors are kept and reported once, at the end.
 pub(crate) struct Output {
-    to: BufWriter<io::Stdout>,
+    to: RefCell<BufWriter<io::Stdout>>,
     error: Option<io::Error>,
     color: bool,
     color_errors: bool,
@@ -88,7 +89,7 @@ impl Output {
         Output {
             color: wanted(io::stdout().is_terminal()),
             color_errors: wanted(io::stderr().is_terminal()),
-            to: BufWriter::new(io::stdout()),
+            to: RefCell::new(BufWriter::new(io::stdout())),
             error: None,
             json: globals.json,
             quiet: globals.quiet,
@@ -110,7 +111,7 @@ impl Output {
     /// Bytes as they are: a file's content.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if self.error.is_none()
-            && let Err(error) = self.to.write_all(bytes)
+            && let Err(error) = self.to.get_mut().write_all(bytes)
         {
             self.error = Some(error);
         }
@@ -147,14 +148,14 @@ impl Output {
     /// A message on stderr, unless `--quiet`.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
-            err_line(text.as_ref());
+            self.say(text.as_ref());
         }
     }
 
     /// A message on stderr with `--verbose`.
     pub(crate) fn detail(&self, text: impl AsRef<str>) {
         if self.verbose {
-            err_line(text.as_ref());
+            self.say(text.as_ref());
         }
     }
 
@@ -166,7 +167,7 @@ impl Output {
             } else {
                 "warning:".to_owned()
             };
-            err_line(&format!("{label} {}", printable(text.as_ref())));
+            self.say(&format!("{label} {}", printable(text.as_ref())));
         }
     }
 
@@ -183,9 +184,9 @@ impl Output {
         let hint = fault.hint();
         if self.color_errors {
             let style = Tone::Bad.style();
-            err_line(&format!("{style}error:{style:#} {}", printable(&fault.to_string())));
+            self.say(&format!("{style}error:{style:#} {}", printable(&fault.to_string())));
             if let Some(hint) = hint {
-                err_line(&format!(
+                self.say(&format!(
                     "{}hint:{:#} {}",
                     Tone::Good.style(),
                     Tone::Good.style(),
@@ -193,8 +194,20 @@ impl Output {
                 ));
             }
         } else {
+            self.settle();
             complain(&fault.to_string(), hint.as_deref());
         }
+    }
+
+    /// What was printed so far comes out before what is said of it, also where both go to one file. A failure stays
+    /// in the buffer and is reported by [`Output::finish`].
+    fn settle(&self) {
+        let _ = self.to.borrow_mut().flush();
+    }
+
+    fn say(&self, text: &str) {
+        self.settle();
+        err_line(text);
     }
 
     /// Whether stderr is a terminal that may show a bar.
@@ -210,7 +223,7 @@ impl Output {
     /// Lets out what was written so far, before something else writes to stdout.
     pub(crate) fn flush(&mut self) {
         if self.error.is_none()
-            && let Err(error) = self.to.flush()
+            && let Err(error) = self.to.get_mut().flush()
         {
             self.error = Some(error);
         }
@@ -219,7 +232,7 @@ impl Output {
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         match self.error.take() {
             Some(error) => Err(error),
-            None => self.to.flush(),
+            None => self.to.get_mut().flush(),
         }
     }
 }
