@@ -8,6 +8,7 @@ use crate::model::finding::Severity;
 use crate::model::link::{Link, LinkForm, Resolution, name_key, resolve};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
+use crate::model::uri::Fragment;
 
 const fn case(name: &'static str, severity: Severity, standing: Severity, about: &'static str) -> Case {
     Case { name, severity, standing, about }
@@ -229,11 +230,11 @@ fn fragment(
         }
     };
     let line = Some(link.line);
-    if let Some(id) = fragment.strip_prefix('^') {
-        if !anchors.blocks.contains(&id.to_lowercase()) {
+    if let Some(Fragment::Block(id)) = link.place() {
+        if !anchors.has(&Fragment::Block(id.clone())) {
             sink.add("block", line, format!("{shown}: {file} has no block ^{id}"), None);
         }
-    } else if !anchors.has_heading(fragment) {
+    } else if !link.place().map_or_else(|| anchors.has_heading(fragment), |place| anchors.has(&place)) {
         let wanted = plain(fragment.rsplit('#').next().unwrap_or(fragment));
         let near = super::nearest::word(&wanted, anchors.headings.iter().map(String::as_str));
         let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
@@ -253,7 +254,7 @@ fn plain(heading: &str) -> String {
 
 /// What links into a file can name.
 #[derive(Debug, Default)]
-pub(super) struct Anchors {
+pub struct Anchors {
     /// Headings in order, by [`plain`].
     headings: Vec<String>,
     /// The same as they are written.
@@ -264,7 +265,9 @@ pub(super) struct Anchors {
 }
 
 impl Anchors {
-    pub(super) fn of(memory: &Memory) -> Anchors {
+    /// What a memory offers.
+    #[must_use]
+    pub fn of(memory: &Memory) -> Anchors {
         let mut html = HashSet::new();
         for mark in ["id=\"", "name=\""] {
             for rest in memory.body().split(mark).skip(1) {
@@ -276,6 +279,16 @@ impl Anchors {
             shown: memory.headings.iter().map(|h| h.text.clone()).collect(),
             blocks: memory.blocks.iter().map(|b| b.id.to_lowercase()).collect(),
             html,
+        }
+    }
+
+    /// Whether the memory has what a link names; lines are always there.
+    #[must_use]
+    pub fn has(&self, place: &Fragment) -> bool {
+        match place {
+            Fragment::Block(id) => self.blocks.contains(&id.to_lowercase()),
+            Fragment::Heading(names) => self.has_heading(&names.join("#")),
+            Fragment::Lines(..) => true,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::model::link::Names;
 use crate::model::path::VaultPath;
 use crate::model::policy::Rules;
 
+pub use link::Anchors;
 pub use nearest::Nearest;
 pub use path::unportable;
 pub use runner::{Run, run, sorted};

@@ -3,6 +3,7 @@
 mod actor;
 mod ask;
 mod audit;
+mod backlinks;
 mod cat;
 mod check;
 mod commit;
@@ -14,8 +15,10 @@ mod doctor;
 mod edit;
 mod find;
 mod glob;
+mod graph;
 mod grep;
 mod init;
+mod links;
 mod log;
 mod ls;
 mod man;
@@ -108,6 +111,12 @@ enum Command {
     Glob(glob::Args),
     /// Search the memories
     Find(find::Args),
+    /// Show where the links of a memory lead
+    Links(links::Args),
+    /// Show what links to a memory
+    Backlinks(backlinks::Args),
+    /// Show the graph of links
+    Graph(graph::Args),
     /// Show what changed, by whose word
     Log(log::Args),
     /// Show a proposal, an event or a commit
@@ -233,6 +242,9 @@ impl Command {
             Command::Grep(args) => grep::run(args, session),
             Command::Glob(args) => glob::run(args, session),
             Command::Find(args) => find::run(args, session),
+            Command::Links(args) => links::run(args, session),
+            Command::Backlinks(args) => backlinks::run(args, session),
+            Command::Graph(args) => graph::run(args, session),
             Command::Log(args) => log::run(args, session),
             Command::Show(args) => show::run(args, session),
             Command::Diff(args) => diff::run(args, session),

@@ -20,6 +20,7 @@ pub mod gate;
 pub mod heal;
 pub mod history;
 pub mod init;
+pub mod links;
 pub mod locate;
 pub mod merge;
 pub mod mv;

@@ -35,6 +35,8 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("finding", of::<Finding>()),
         ("actor-add", of::<super::actors::Added>()),
         ("commit", of::<super::commit::Answer>()),
+        ("graph", of::<super::links::Graph>()),
+        ("links", of::<super::links::LinksAnswer>()),
         ("mv", of::<super::mv::Moved>()),
         ("new", of::<super::own::Made>()),
         ("rm", of::<super::remove::Removed>()),

@@ -20,6 +20,7 @@ mod forge;
 mod heal;
 mod index;
 mod init;
+mod links;
 mod memory_format;
 mod memory_properties;
 mod merge;
