@@ -306,7 +306,11 @@ impl Scan<'_> {
 
     fn wiki(&mut self, at: usize) -> usize {
         let Some(end) = links::wiki_end(self.text, at) else { return at + 1 };
-        let code = self.opaque.get(self.opaque_at).is_some_and(|range| range.start < end);
+        // Code in what the link shows is part of it; code that begins in its name, or goes on behind it, is not a link.
+        let shows = self.text[at..end].find(['|', '#']).map_or(end, |mark| at + mark);
+        let is_code = |range: &Range<usize>| range.start < shows || range.end > end;
+        let inner = self.opaque[self.opaque_at.min(self.opaque.len())..].iter();
+        let code = inner.take_while(|range| range.start < end).any(is_code);
         let escaped = self.text[..at].ends_with('\\');
         if code || escaped {
             return at + 2;

@@ -184,6 +184,7 @@ fn names_find_files_as_other_programs_find_them() {
         ("[[Dup]]", "Dup ok x/Dup.md"),
         ("[[DUP]]", "DUP ambiguous x/Dup.md"),
         ("[[日记]]", "日记 ok a/日记.md"),
+        ("[[note#Two|`code` shown]]", "note#Two ok a/b/note.md"),
         ("![[pic.png|100]]", "pic.png ok a/pic.png"),
         ("[[#One]]", "#One ok a/b/here.md"),
         ("[[note#One#Two]]", "note#One#Two ok a/b/note.md"),
@@ -204,6 +205,7 @@ fn names_find_files_as_other_programs_find_them() {
     }
     for none in [
         "`[[index]]`",
+        "[[in`dex]] and `",
         "```\n[[index]]\n```",
         "    [[index]]",
         "%%[[index]]%%",
@@ -273,10 +275,17 @@ fn a_real_vault_is_counted_twice() {
             link["to"].as_str().unwrap_or("-")
         ));
     }
+    // Where the two differ, and who is right:
+    let explained = [
+        // A fence within `<pre>…</pre>` is HTML, not the beginning of code; the script knows no HTML blocks.
+        ("Sandbox/Formatting/Diagram.md", 44),
+        // Four columns further in than the item's text: indented code for CommonMark; the script knows fences only.
+        ("zh/导入笔记/Roam Research.md", 12),
+    ];
     let keys: std::collections::BTreeSet<_> = ours.keys().chain(other.keys()).collect();
     let mut different = Vec::new();
     for key in keys {
-        if ours.get(key) != other.get(key) {
+        if ours.get(key) != other.get(key) && !explained.contains(&(key.0.as_str(), key.1)) {
             different.push(format!("{key:?}: ours {:?}, theirs {:?}", ours.get(key), other.get(key)));
         }
     }
@@ -287,6 +296,14 @@ fn a_real_vault_is_counted_twice() {
         }
         counts
     };
-    eprintln!("ours {:?}\ntheirs {:?}", sum(&ours), sum(&other));
+    // 2,746 of the script's resolve. 65 bare names belong to several files: 27 of them to one at the root or beside
+    // the note, which is exact, so 38 are ambiguous. Of what is broken 500 are pictures that this copy lacks.
+    let script = sum(&other);
+    assert_eq!((script["ok"], script["ambiguous"], script["alias"], script["broken"]), (2746, 38, 43, 531));
+    let program = sum(&ours);
+    assert_eq!(
+        (program["ok"], program["ambiguous"], program["alias"], program["broken"]),
+        (2747, 38, 43, 530)
+    );
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
 }
