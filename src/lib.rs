@@ -10,6 +10,7 @@
 //! | 3 | [`store`] | the vault on disk, and git |
 //! | 3 | [`catalog`] | what is derived, in SQLite |
 //! | 3 | [`index`] | text search |
+//! | 3 | [`layers`] | the short (L0) and the longer (L1) summary of files and directories |
 //! | 3 | [`check`] | one file a check, one runner |
 //! | 4 | [`flow`] | everything that changes something or brings the others together |
 //! | 5 | [`cli`] | the command line: parses, prints |
@@ -27,6 +28,7 @@ pub mod check;
 pub mod cli;
 pub mod flow;
 pub mod index;
+pub mod layers;
 pub mod markdown;
 pub mod model;
 pub mod store;

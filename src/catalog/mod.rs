@@ -7,6 +7,7 @@
 //! Everything here can be thrown away and rebuilt; a database of another schema or a damaged one is.
 
 mod graph;
+mod layers;
 mod names;
 mod read;
 mod schema;
@@ -22,6 +23,7 @@ use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
 
 pub use graph::PathRow;
+pub use layers::{LAYERS_FILE, LayerCache};
 pub use names::ViewNames;
 pub use read::{ChunkRow, DocRow, HeadingRow, Problem, StoredLink, TreeRow};
 pub use stat::{Known, StatRow};

@@ -1,5 +1,6 @@
 //! The command line: one file a verb. Parses, calls `flow`, prints.
 
+mod abstract_;
 mod actor;
 mod ask;
 mod audit;
@@ -26,6 +27,7 @@ mod merge;
 mod mv;
 mod new;
 mod output;
+mod overview;
 mod progress;
 mod propose;
 mod reindex;
@@ -105,6 +107,10 @@ enum Command {
     Tree(tree::Args),
     /// Print a memory, a section of it or a range of lines
     Cat(cat::Args),
+    /// Say in a few lines what a directory or memory holds
+    Abstract(abstract_::Args),
+    /// Show what a directory holds, or the outline of a memory
+    Overview(overview::Args),
     /// Search the files for a pattern
     Grep(grep::Args),
     /// List the files whose paths match a pattern
@@ -239,6 +245,8 @@ impl Command {
             Command::Ls(args) => ls::run(args, session),
             Command::Tree(args) => tree::run(args, session),
             Command::Cat(args) => cat::run(args, session),
+            Command::Abstract(args) => abstract_::run(args, session),
+            Command::Overview(args) => overview::run(args, session),
             Command::Grep(args) => grep::run(args, session),
             Command::Glob(args) => glob::run(args, session),
             Command::Find(args) => find::run(args, session),

@@ -21,6 +21,7 @@ pub mod heal;
 pub mod history;
 pub mod init;
 pub mod links;
+pub mod layers;
 pub mod locate;
 pub mod merge;
 pub mod mv;

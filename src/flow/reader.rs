@@ -8,12 +8,13 @@ use super::vault::Vault;
 use crate::markdown;
 use crate::model::access::{Access, View};
 use crate::model::actor::Sensitivity;
-use crate::model::change::{Entry, mode};
+use crate::model::change::{ChangeSet, Entry, mode};
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::git::Head;
 use crate::store::walk::{WalkOptions, walk};
 
 /// Why something is not shown.
@@ -145,6 +146,25 @@ impl<'v, 'e> Reader<'v, 'e> {
         }
     }
 
+    /// The tree that is read; for the files the one of the commit that is checked out (the empty one's name where
+    /// nothing is committed yet).
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub fn tree(&self) -> Result<Oid, Fault> {
+        let head = match &self.state {
+            State::Tree(tree) => return Ok(*tree),
+            State::Files(_) => match self.vault.repo.head()? {
+                Head::Branch(_, oid) => oid,
+                Head::Detached(oid) => Some(oid),
+            },
+        };
+        Ok(match head {
+            Some(oid) => self.vault.repo.tree_of(oid)?,
+            None => self.vault.repo.write_tree(None, &ChangeSet::default())?,
+        })
+    }
+
     /// What stands at a path, if the reader may see that it does.
     ///
     /// # Errors
@@ -213,8 +233,7 @@ impl<'v, 'e> Reader<'v, 'e> {
             return true;
         }
         let memory = markdown::read(path, bytes, &self.vault.config.fields);
-        let said = memory.front.sensitivity.or_else(|| by_eye(&memory.text));
-        self.access.may_see(said.unwrap_or_default())
+        self.access.may_see(markdown::sensitivity(&memory))
     }
 
     /// Whether the reader is cleared for everything that it may read.
@@ -313,21 +332,4 @@ fn stands(entry: Entry) -> Option<Stands> {
 #[must_use]
 pub fn is_git(path: &VaultPath) -> bool {
     path.as_str().split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(".git"))
-}
-
-/// What a head that cannot be parsed says of its sensitivity: in doubt the stricter word counts.
-fn by_eye(text: &str) -> Option<Sensitivity> {
-    let head = text.strip_prefix("---")?;
-    head.lines().take(200).skip(1).take_while(|line| line.trim_end() != "---").find_map(|line| {
-        let (key, value) = line.split_once([':', '：'])?;
-        if key.trim().trim_matches(['"', '\'']) != "sensitivity" {
-            return None;
-        }
-        Some(match value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']) {
-            "normal" => Sensitivity::Normal,
-            "personal" => Sensitivity::Personal,
-            "confidential" => Sensitivity::Confidential,
-            _ => Sensitivity::Restricted,
-        })
-    })
 }

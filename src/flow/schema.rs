@@ -44,6 +44,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("doctor-path", of::<super::doctor::Explanation>()),
         ("status", of::<super::status::Status>()),
         ("cat", of::<super::browse::Content>()),
+        ("layer", of::<super::layers::Answer>()),
         ("grep", of::<super::search::Line>()),
         ("ls", of::<super::browse::Item>()),
         ("tree", of::<super::browse::Tree>()),

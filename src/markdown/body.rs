@@ -31,7 +31,7 @@ pub(super) struct Body {
 /// of nothing but brackets would take many times its size; no note comes near.
 const MAX_MARKS: usize = 16 << 20;
 
-fn is_dense(body: &str) -> bool {
+pub(super) fn is_dense(body: &str) -> bool {
     let mark = |b: &u8| {
         b.is_ascii_punctuation() && !matches!(b, b'.' | b',' | b'-' | b'/' | b'"' | b'\'')
             || matches!(b, b'\n' | b'\r')

@@ -7,10 +7,13 @@ mod front;
 pub mod lines;
 mod links;
 pub mod plain;
+pub mod prose;
 mod read;
 pub mod relink;
 pub mod sections;
+mod sensitivity;
 pub mod tokens;
 mod yaml;
 
 pub use read::read;
+pub use sensitivity::sensitivity;

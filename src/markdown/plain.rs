@@ -68,7 +68,7 @@ pub(super) fn wiki_words(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn without_comments(text: &str) -> Cow<'_, str> {
+pub(super) fn without_comments(text: &str) -> Cow<'_, str> {
     if !text.contains("%%") {
         return Cow::Borrowed(text);
     }

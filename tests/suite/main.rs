@@ -21,6 +21,7 @@ mod heal;
 mod index;
 mod init;
 mod links;
+mod layers;
 mod memory_format;
 mod memory_properties;
 mod merge;

@@ -49,7 +49,7 @@ fn fill(
     catalog: &Catalog,
     text: &TextIndex,
 ) -> Result<u64, Fault> {
-    let taken = Taken::of(vault);
+    let taken = Taken::of(&vault.config);
     let main = scan::main_of(vault)?;
     let mut in_main: HashMap<VaultPath, Oid> = HashMap::new();
     if let Some((_, tree)) = main {

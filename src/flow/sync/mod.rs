@@ -17,7 +17,7 @@ mod place;
 mod read;
 mod scan;
 mod sink;
-mod source;
+pub(super) mod source;
 
 pub(super) use date::read as read_date;
 pub(super) use place::open_pair;

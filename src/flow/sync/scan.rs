@@ -60,7 +60,7 @@ pub(super) fn look(vault: &Vault<'_>, pair: &Pair) -> Result<Looked, Fault> {
 
 /// The same, with a walk that was made just before.
 pub(super) fn look_again(vault: &Vault<'_>, pair: &Pair, walked: Option<Walk>) -> Result<Looked, Fault> {
-    let taken = Taken::of(vault);
+    let taken = Taken::of(&vault.config);
     let main = main_of(vault)?;
     let state = &pair.state;
     let mut looked =

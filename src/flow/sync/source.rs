@@ -3,21 +3,21 @@
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::catalog::FileKind;
-use crate::flow::vault::Vault;
 use crate::model::change::mode;
+use crate::model::config::Config;
 use crate::model::path::VaultPath;
 
 /// The rules of the walk, for paths of git's trees: what the walk would not find in a work tree is not taken from
 /// main either. `.gitignore` has no say over a file that is tracked.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(in crate::flow) struct Taken {
     ignored: Override,
 }
 
 impl Taken {
-    pub(super) fn of(vault: &Vault<'_>) -> Taken {
+    pub(in crate::flow) fn of(config: &Config) -> Taken {
         let mut builder = OverrideBuilder::new("");
-        for glob in &vault.config.ignore {
+        for glob in &config.ignore {
             // A malformed one is a finding of the walk; the others hold.
             let _ = builder.add(&format!("!{glob}"));
         }
@@ -25,7 +25,7 @@ impl Taken {
     }
 
     /// Whether a tree's entry is one of the vault's files.
-    pub(super) fn takes(&self, path: &VaultPath, entry_mode: u32) -> bool {
+    pub(in crate::flow) fn takes(&self, path: &VaultPath, entry_mode: u32) -> bool {
         matches!(entry_mode, mode::FILE | mode::EXECUTABLE) && self.takes_path(path)
     }
 
