@@ -1,5 +1,7 @@
 //! The layers of a directory, from what is known of its children.
 
+use std::collections::HashSet;
+
 use super::extract::{Candidate, budget, choose, cost, join, list};
 use super::leaf::{Leaf, link_name};
 use super::rows;
@@ -147,9 +149,11 @@ pub fn directory_abstract(
 const DASH: &str = " — ";
 /// What stands between names.
 const DOT: &str = " · ";
+/// How many children are looked at for the names: more never fit.
+const MOST_NAMES: usize = 200;
 
-/// The sentence that speaks for the whole directory: of a file that is named like it or introduces it, or where there
-/// are one or two files only, the best of theirs. A sentence about one of many things would mislead.
+/// The sentence that speaks for the whole directory: of a file that is named like it or introduces it, or is the only
+/// one. A sentence about one of many things would mislead.
 fn speaking(name: &str, children: &[&Child<'_>], alone: bool) -> String {
     const INTRODUCES: &str = "introduction intro overview about start here home readme welcome guide help \
          简介 介绍 概述 概览 关于 从这里开始 首页 入门";
@@ -163,8 +167,9 @@ fn speaking(name: &str, children: &[&Child<'_>], alone: bool) -> String {
         let named = !focus.is_empty() && focus.iter().all(|term| title.contains(term));
         let file = terms(child.name.trim_end_matches(".md"));
         let opens = !file.is_empty() && file.iter().all(says);
-        let few = alone && children.len() <= 2;
-        if named && other <= 1 || opens || few {
+        let few = alone && children.len() == 1;
+        let close = other == 0 || other == 1 && focus.len() == 1;
+        if named && close || opens || few {
             let place = if opens { 400 } else { 400 / (1 + other) };
             all.extend(sentences(&child.leaf.l0).into_iter().map(|text| Candidate { text, place }));
         }
@@ -174,20 +179,27 @@ fn speaking(name: &str, children: &[&Child<'_>], alone: bool) -> String {
 }
 
 /// The names of what a directory holds: its directories, then its files' titles. Where there is room for it, each
-/// directory with the first of its own names: `skills (Weekly review · 出差准备)`.
-fn contents(below: &[&Below<'_>], titles: &[&str], room: u32) -> String {
-    let plain = list(below.iter().map(|below| below.name).chain(titles.iter().copied()), DOT, room);
-    let left = room - cost(&plain);
-    let each = left / u32::try_from(below.len().max(1)).unwrap_or(u32::MAX);
-    if below.is_empty() || each < budget(8) {
+/// directory with the first of its own names, `skills (Weekly review · 出差准备)`, or where there are files only, each
+/// with its first sentence.
+fn contents(below: &[&Below<'_>], files: &[(&str, &str)], room: u32) -> String {
+    let titles = || files.iter().map(|(title, _)| *title);
+    let plain = list(below.iter().map(|below| below.name).chain(titles()), DOT, room);
+    let rich: Vec<(&str, &str)> = match below {
+        [] => files.to_vec(),
+        below => below.iter().map(|below| (below.name, below.l0)).collect(),
+    };
+    let left = room.saturating_sub(cost(&plain));
+    let each = left / u32::try_from(rich.len().max(1)).unwrap_or(u32::MAX);
+    if each < budget(8) || files.len() == 1 && below.is_empty() {
         return plain;
     }
-    let named = below.iter().map(|below| {
-        let inner = list(names_in(below.l0), DOT, each - cost(" ()"));
-        if inner.is_empty() { below.name.to_owned() } else { format!("{} ({inner})", below.name) }
+    let named = rich.iter().map(|(name, l0)| {
+        let inner = list(names_in(l0), DOT, each.saturating_sub(cost(" ()")));
+        if inner.is_empty() { (*name).to_owned() } else { format!("{name} ({inner})") }
     });
     let named: Vec<String> = named.collect();
-    list(named.iter().map(String::as_str).chain(titles.iter().copied()), DOT, room)
+    let rest = if below.is_empty() { Vec::new() } else { titles().collect() };
+    list(named.iter().map(String::as_str).chain(rest), DOT, room)
 }
 
 /// The names that an abstract lists, without what stands in parentheses behind them; of one that lists none, its
@@ -210,28 +222,20 @@ fn names_in(l0: &str) -> Vec<&str> {
         }
     }
     out.push(&names[start..]);
-    let bare = |name: &&str| -> usize {
-        if name.contains(DOT) { name.find(" (").unwrap_or(name.len()) } else { name.len() }
-    };
+    let bare =
+        |name: &&str| if name.ends_with(')') { name.find(" (").unwrap_or(name.len()) } else { name.len() };
     out.into_iter().map(|name| &name[..bare(&name)]).collect()
 }
 
-/// The titles of the children, those first that bring in new words.
-fn spread<'a>(children: &[&Child<'a>]) -> Vec<&'a str> {
-    let mut left: Vec<(&str, Vec<u64>)> = children
-        .iter()
-        .take(200)
-        .map(|child| (child.leaf.title.as_str(), terms(&child.leaf.title)))
-        .collect();
-    let mut seen: Vec<u64> = Vec::new();
+/// The titles of the children with their abstracts, those first whose titles bring in new words.
+fn spread<'a>(children: &[&Child<'a>]) -> Vec<(&'a str, &'a str)> {
+    let mut seen: HashSet<u64> = HashSet::new();
     let (mut first, mut later) = (Vec::new(), Vec::new());
-    for (title, terms) in left.drain(..) {
+    for child in children.iter().take(MOST_NAMES) {
+        let terms = terms(&child.leaf.title);
         let known = terms.iter().filter(|term| seen.contains(term)).count();
-        if known * 2 > terms.len() {
-            later.push(title)
-        } else {
-            first.push(title)
-        }
+        let into = if known * 2 > terms.len() { &mut later } else { &mut first };
+        into.push((child.leaf.title.as_str(), child.leaf.l0.as_str()));
         seen.extend(terms);
     }
     first.extend(later);
@@ -254,7 +258,7 @@ fn ordered<'a, 'b>(
 
 /// How many different names the links of the directory's own files have that are none of its children.
 fn leaving(index: Option<&Leaf>, children: &[&Child<'_>], below: &[&Below<'_>]) -> usize {
-    let own: std::collections::HashSet<String> = children
+    let own: HashSet<String> = children
         .iter()
         .map(|child| link_name(child.name))
         .chain(below.iter().map(|below| link_name(below.name)))

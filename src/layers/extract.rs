@@ -132,6 +132,9 @@ fn manner(text: &str) -> u64 {
     if text.ends_with(['?', '？']) {
         worth = worth * 60 / 100;
     }
+    if text.starts_with(['-', '→', '>', '=', '|', '/', '&', '+', '*', '✓', '#']) {
+        worth = worth * 20 / 100;
+    }
     if text.contains("http://") || text.contains("https://") {
         worth = worth * 50 / 100;
     }

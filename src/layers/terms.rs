@@ -97,13 +97,14 @@ const EMPTY: &[&str] = &[
     "g",
     "following",
     "example",
+    "another",
+    "within",
 ];
 
 /// Characters of the same kind.
 const EMPTY_CJK: &str = "的了是在和与或及并也都就而但之其此这那哪您你我他她它们有为以于对从到被把将让会可能要请则若如何什么怎样吗呢吧个";
 
-/// The words of a text as numbers, in their order, with repetitions: Latin words in lower case without a plural `s`,
-/// pairs of neighbouring CJK characters; empty words left out. The same word has the same number everywhere.
+/// The words of a text as numbers, in their order, with repetitions: Latin words in lower case without endings, pairs of neighbouring CJK characters; empty words left out. The same word has the same number everywhere.
 #[must_use]
 pub fn terms(text: &str) -> Vec<u64> {
     let mut out = Vec::new();
@@ -128,14 +129,28 @@ pub fn terms(text: &str) -> Vec<u64> {
 
 fn end_word(word: &mut String, out: &mut Vec<u64>) {
     if !word.is_empty() && !EMPTY.contains(&word.as_str()) {
-        let stem = word.strip_suffix("ies").filter(|stem| stem.len() > 2).map(|stem| format!("{stem}y"));
-        let stem = stem.unwrap_or_else(|| match word.strip_suffix('s') {
-            Some(stem) if stem.len() > 2 && !stem.ends_with('s') => stem.to_owned(),
-            _ => word.clone(),
-        });
-        out.push(number(stem.chars()));
+        out.push(number(stem(word).chars()));
     }
     word.clear();
+}
+
+/// The word without its commonest endings: `notes`, `linked`, `linking`, `translation` are `not`, `link`, `link`,
+/// `translat`. It need not be a word, only the same for words that belong together.
+fn stem(word: &str) -> &str {
+    let cut = |word: &'_ str, ending: &str, least: usize| -> usize {
+        let left = word.strip_suffix(ending).map_or(0, str::len);
+        if left >= least { left } else { word.len() }
+    };
+    let mut word = if word.ends_with("ss") { word } else { &word[..cut(word, "s", 3)] };
+    for (ending, least) in [("ing", 4), ("ed", 4), ("ion", 4)] {
+        let left = cut(word, ending, least);
+        if left < word.len() {
+            word = &word[..left];
+            break;
+        }
+    }
+    let word = &word[..cut(word, "e", 3)];
+    &word[..cut(word, "i", 3)]
 }
 
 fn end_cjk(run: &mut Vec<char>, out: &mut Vec<u64>) {
@@ -167,6 +182,8 @@ mod tests {
         assert_eq!(terms("靠窗座位").len(), 3);
         assert_eq!(terms("的座位").len(), 1);
         assert_eq!(terms("Obsidian同步").len(), 2);
+        assert_eq!(terms("linking"), terms("Links"));
+        assert_eq!(terms("translations"), terms("translate"));
         assert!(terms("what is the").is_empty());
     }
 }

@@ -7,13 +7,13 @@ use runebook::layers::terms;
 
 use super::support::Sandbox;
 
-/// Questions over Obsidian's help, each with the directory that answers it.
+/// Questions over Obsidian's help, each with the directory that answers it (of one there are two).
 const QUESTIONS: &[(&str, &str)] = &[
     ("How can I turn my notes into a table that I can sort and filter?", "en/Bases"),
     ("Which functions can I use in the formula of a base?", "en/Bases"),
     ("How do I help to translate the documentation?", "en/Contributing to Obsidian"),
     ("How do I make text bold with Markdown syntax?", "en/Editing and formatting"),
-    ("How do I add a callout to my note?", "en/Editing and formatting"),
+    ("How do I add a callout to my note?", "en/Editing and formatting|Sandbox/Formatting"),
     ("Where do I find community themes, and how do I install a CSS snippet?", "en/Extending Obsidian"),
     ("Which file formats does a vault accept?", "en/Files and folders"),
     ("Where is the configuration folder of a vault?", "en/Files and folders"),
@@ -52,7 +52,62 @@ const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 /// How many of them must lead to the right directory.
-const REACHED: usize = 30;
+const REACHED: usize = 32;
+
+#[test]
+fn served_for_files_and_directories_and_never_what_is_sensitive() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write(
+        "user/memories/seats.md",
+        "---\nsummary: Window seats on long flights.\n---\n# Seats\n\n## Long\nWindow.\n",
+    );
+    s.write(
+        "user/memories/health.md",
+        "---\nsensitivity: confidential\n---\n# Health\nNuts are poison to Mei.\n",
+    );
+    s.write("user/secret/x.md", "---\n[: {\nsensitivity: restricted\n---\n# Hidden\n");
+    s.write("user/memories/home.md", "---\nsensitivity: personal\n---\n# Home\nMei lives in Hangzhou.\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "memories"]);
+    let seats = s.run(&["abstract", "user/memories/seats.md"]).ok().out;
+    assert_eq!(seats, "Window seats on long flights.\n");
+    let outline = s.run(&["overview", "user/memories/seats.md"]).ok().out;
+    assert!(
+        outline.starts_with("# Seats\n\nWindow seats") && outline.contains("- Long: Window."),
+        "{outline}"
+    );
+    let overview = s.run(&["overview", "user"]).ok().out;
+    assert!(overview.contains("[memories/](memories/)") && !overview.contains("secret"), "{overview}");
+    let overview = s.run(&["overview", "user/memories"]).ok().out;
+    assert!(overview.contains("- [Seats](seats.md): Window seats on long flights."), "{overview}");
+    assert!(overview.contains("Mei lives in Hangzhou.") && !overview.contains("ealth"), "{overview}");
+    s.run(&["abstract", "user/secret"]).fails(1);
+    // A person may read that file, and so its own summary.
+    assert!(s.run(&["abstract", "user/memories/health.md"]).ok().out.contains("Nuts"));
+    // What is not committed counts for a person, and what was is there under its revision.
+    s.write("user/memories/tea.md", "# Tea\nGreen tea only.\n");
+    std::fs::remove_file(s.vault().join("user/memories/seats.md")).expect("it is there");
+    let now = s.run(&["overview", "user/memories"]).ok().out;
+    assert!(now.contains("[Tea](tea.md)") && !now.contains("Seats"), "{now}");
+    let then = s.run(&["overview", "user/memories", "--rev", "HEAD"]).ok().out;
+    assert!(then.contains("[Seats]") && !then.contains("Tea"), "{then}");
+    let json = s.run(&["abstract", "--json", "user/memories"]).ok().json();
+    assert_eq!((json["level"].as_str(), json["directory"].as_bool()), (Some("l0"), Some(true)));
+}
+
+#[test]
+fn a_reader_sees_layers_of_what_it_may_read_only() {
+    let s = super::browse::vault();
+    let all = s.run_as("bot", &["overview"]).ok().out;
+    assert!(all.contains("user/") && all.contains("resources/"), "{all}");
+    let narrow = s.run_as("narrow", &["overview"]).ok().out;
+    assert!(
+        !narrow.contains("user/") && !narrow.contains("Seats") && narrow.contains("resources/"),
+        "{narrow}"
+    );
+    s.run_as("narrow", &["abstract", "user"]).fails(1);
+}
 
 /// Where material for tests stands, if it is there.
 fn data(name: &str) -> Option<PathBuf> {
@@ -65,6 +120,7 @@ fn data(name: &str) -> Option<PathBuf> {
 struct Row {
     name: String,
     directory: bool,
+    title: HashSet<u64>,
     words: HashSet<u64>,
 }
 
@@ -74,7 +130,12 @@ fn rows(overview: &str) -> Vec<Row> {
         let (address, l0) = rest.split_once(')')?;
         let name = runebook::model::uri::percent_decoded(address)?;
         let words = terms(&format!("{title} {l0}")).into_iter().collect();
-        Some(Row { directory: name.ends_with('/'), name: name.trim_end_matches('/').to_owned(), words })
+        Some(Row {
+            directory: name.ends_with('/'),
+            name: name.trim_end_matches('/').to_owned(),
+            title: terms(title).into_iter().collect(),
+            words,
+        })
     };
     overview.lines().filter_map(of).collect()
 }
@@ -90,7 +151,9 @@ fn walk(question: &str, overview: &mut dyn FnMut(&str) -> Option<String>) -> Str
         let count = |word: &u64| rows.iter().filter(|row| row.words.contains(word)).count() as f64;
         let score = |row: &Row| -> f64 {
             let shared = asked.iter().filter(|word| row.words.contains(word));
-            shared.map(|word| (1.0 + rows.len() as f64 / count(word)).ln()).sum::<f64>()
+            // What stands in the title counts half as much again.
+            let by_title = |word: &u64| if row.title.contains(word) { 1.5 } else { 1.0 };
+            shared.map(|word| (1.0 + rows.len() as f64 / count(word)).ln() * by_title(word)).sum::<f64>()
         };
         // Nobody looks for an English answer below a Chinese row while there is another.
         let line = |row: &Row| {
@@ -127,7 +190,7 @@ fn forty_questions_find_their_directory() {
     let mut missed = Vec::new();
     for (question, right) in QUESTIONS {
         let found = walk(question, &mut overview);
-        if found != *right {
+        if !right.split('|').any(|right| right == found) {
             missed.push(format!("{question} → {found}, not {right}"));
         }
     }
