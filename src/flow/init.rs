@@ -392,7 +392,8 @@ pub fn actor_id(name: &str, email: &str) -> ActorId {
                 _ => out.push('-'),
             }
         }
-        out.trim_end_matches('-').get(..out.trim_end_matches('-').len().min(64))?.parse().ok()
+        out.truncate(64);
+        out.trim_end_matches('-').parse().ok()
     };
     let local = email.split('@').next().unwrap_or_default();
     let owner = || ActorId::owner();

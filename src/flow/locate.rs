@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(near("user/memories/seats"), ["user/memories/Seats.md"]);
         assert_eq!(near("user/memories/seast.md")[0], "user/memories/Seats.md");
         assert_eq!(near("resources/trips.md")[0], "resources/a/trips.md");
-        assert_eq!(near("日记/今日.md").len(), 0, "half of a short name is no slip");
+        assert_eq!(near("日记/今日.md"), ["日记/今天.md"], "one character beside the other");
         assert!(near("something/else.md").is_empty());
     }
 }

@@ -76,11 +76,7 @@ pub fn grep(
     kind: Stands,
 ) -> Result<Vec<Vec<Line>>, Fault> {
     let source = if request.plain { regex::escape(&request.pattern) } else { request.pattern.clone() };
-    let pattern = RegexBuilder::new(&source)
-        .case_insensitive(request.any_case)
-        .multi_line(true)
-        .size_limit(10 << 20)
-        .build()
+    let pattern = compile(&source, request.any_case)
         .map_err(|error| SearchError::Pattern { pattern: request.pattern.clone(), why: last_line(&error) })?;
     let paths: Vec<VaultPath> = match kind {
         Stands::File => vec![at.clone()],
@@ -170,12 +166,22 @@ pub fn glob(reader: &Reader<'_, '_>, pattern: &str, hidden: bool) -> Result<Vec<
     Ok(found.files.into_iter().map(|(path, _)| path).filter(|path| matcher.is_match(path.as_str())).collect())
 }
 
+/// `^` and `$` stand at the ends of lines, also of those that end in CRLF.
+fn compile(source: &str, any_case: bool) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(source)
+        .case_insensitive(any_case)
+        .multi_line(true)
+        .crlf(true)
+        .size_limit(10 << 20)
+        .build()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn search(bytes: &[u8], pattern: &str, context: usize) -> Vec<(u32, bool)> {
-        let pattern = RegexBuilder::new(pattern).multi_line(true).build().unwrap();
+        let pattern = compile(pattern, false).unwrap();
         let path = VaultPath::parse("a.md").unwrap();
         lines(&path, bytes, &pattern, context).iter().map(|l| (l.line, l.hit)).collect()
     }
