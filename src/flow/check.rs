@@ -5,6 +5,7 @@ mod snapshot;
 mod tree;
 mod work_tree;
 
+use crate::catalog::Catalog;
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::model::change::{DiffRecord, mode};
 use crate::model::config::Config;
@@ -13,6 +14,7 @@ use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::store::git::{GitError, Repo};
 
+use super::progress::Silent;
 use super::vault::{Governance, Vault};
 pub use asked::{known_rules, places, proposal};
 use tree::GitTree;
@@ -34,13 +36,19 @@ pub fn for_proposal(
 ) -> Result<Vec<Finding>, Fault> {
     let governance = vault.governance(main)?;
     let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::Proposal };
-    // Without an index everything is read from git: slower, the same answers.
-    let catalog = super::sync::open(vault).ok();
-    let tree = GitTree::new(&vault.repo, result, &vault.config.fields, catalog);
+    let tree = GitTree::new(&vault.repo, result, &vault.config.fields, catalog(vault));
     let items: Vec<Item> = items(&vault.repo, records)?;
     let findings = check::run(&items, &tree, settings);
     tree.finish()?;
     Ok(findings)
+}
+
+/// The catalog, made now where there is none yet: that costs the vault once, and reading every memory from git would
+/// cost it each time. Where it cannot be made (a full disk, another process that indexes) git is read, for the same
+/// answers.
+fn catalog(vault: &Vault<'_>) -> Option<Catalog> {
+    use super::sync;
+    sync::open(vault).or_else(|_| sync::ensure(vault, &Silent).and_then(|_| sync::open(vault))).ok()
 }
 
 /// Runs the checks that need only a blob and its path (`secret`, `path`, `generated`) on everything that the

@@ -275,10 +275,14 @@ fn a_proposal_is_judged_in_the_tree_that_its_merge_would_make() {
         ("user/memories/bare.md", "[[good]]\n"),
         ("resources/secret.md", &format!("[[good]] {secret}")),
     ]);
-    // With an index and without one the answer is the same.
-    for reindex in [false, true] {
-        if reindex {
-            s.run(&["reindex"]).ok();
+    // With an index and where none can be made the answer is the same.
+    let lock = s.vault().join(".git/runebook/index.lock");
+    for indexed in [false, true] {
+        if indexed {
+            std::fs::remove_dir(&lock).unwrap();
+        } else {
+            std::fs::create_dir_all(&lock).unwrap();
+            s.run(&["reindex"]).fails(5);
         }
         let run = s.run(&["check", "--proposal", &id, "--json"]).fails(1);
         assert_eq!(
@@ -290,8 +294,9 @@ fn a_proposal_is_judged_in_the_tree_that_its_merge_would_make() {
                 "resources/secret.md:1 secret.github-token",
                 "user/memories/bare.md:null schema.required",
             ],
-            "reindex: {reindex}"
+            "indexed: {indexed}"
         );
+        assert_eq!(s.vault().join(".git/runebook/state.json").exists(), indexed);
     }
 }
 
