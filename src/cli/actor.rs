@@ -128,7 +128,7 @@ fn roles(roles: &[Role]) -> String {
             Role::Propose => "propose",
             Role::Review => "review",
             Role::Merge => "merge",
-            Role::Admin => "administer",
+            Role::Admin => "admin",
         })
         .collect();
     if names.is_empty() { "read".to_owned() } else { names.join(", ") }
@@ -143,14 +143,18 @@ fn list(session: &mut Session<'_>) -> Result<Done, Fault> {
         return Ok(Done::Yes);
     }
     let width = all.iter().map(|actor| actor.id.as_str().len()).max().unwrap_or(0);
+    let wide = all.iter().map(|actor| roles(&actor.roles).len()).max().unwrap_or(0);
     for actor in &all {
         let kind = match actor.kind {
             ActorKind::Person => "person".to_owned(),
             ActorKind::Agent => format!("agent ({})", actor.family.as_deref().unwrap_or("?")),
         };
         let name = out.paint(Tone::Name, format!("{:width$}", actor.id.as_str()));
-        let state =
-            if actor.revoked.is_some() { out.paint(Tone::Bad, "revoked") } else { roles(&actor.roles) };
+        let state = if actor.revoked.is_some() {
+            out.paint(Tone::Bad, format!("{:wide$}", "revoked"))
+        } else {
+            format!("{:wide$}", roles(&actor.roles))
+        };
         let email = out.paint(Tone::Dim, &actor.email);
         out.line(format!("{name}  {kind:16}  {state}  {email}"));
     }

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
     /// How many memories to show at most
-    #[arg(short = 'n', long = "limit", default_value_t = 10, value_name = "N")]
+    #[arg(short = 'n', long = "limit", default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     /// Only this type (profile, semantic, episodic, procedural, skill, resource)
     #[arg(long = "type", value_name = "TYPE")]

@@ -2,7 +2,9 @@
 
 use super::output::{Tone, printable};
 use super::{Done, Session};
-use crate::flow::history::log;
+use crate::flow::history::{Entered, log};
+use crate::flow::proposals::named_by;
+use crate::flow::vault::Vault;
 use crate::model::fault::Fault;
 
 /// The arguments of `runebook log`.
@@ -24,6 +26,25 @@ pub(crate) struct Args {
     number: usize,
 }
 
+/// What it is about, without the proposal's name, which stands in a column of its own.
+fn subject(entry: &Entered) -> &str {
+    let named = entry.proposal.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+    entry.subject.strip_suffix(&named).unwrap_or(&entry.subject)
+}
+
+/// Why nothing is shown.
+fn nothing(session: &mut Session<'_>, vault: &Vault<'_>, text: Option<&str>) {
+    let Some(text) = text else { return session.out.note("the approved branch has no commit") };
+    let main = &vault.config.main_branch;
+    session.out.note(format!("nothing at `{text}` was ever on {main}"));
+    session.out.note(match named_by(vault, None, Some(text)) {
+        Ok(id) => format!("hint: `runebook show {id}` tells of the proposal"),
+        Err(_) => {
+            "hint: `runebook tree` shows what there is, `runebook status` what is not committed".to_owned()
+        }
+    });
+}
+
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let path = match &args.uri {
@@ -31,11 +52,12 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         None => None,
     };
     let entries = log(&vault, path.as_ref(), args.number)?;
+    if entries.is_empty() && args.number > 0 && !session.out.json {
+        nothing(session, &vault, args.uri.as_deref());
+    }
     let out = &mut session.out;
     if out.json {
         entries.iter().for_each(|entry| out.record(entry));
-    } else if entries.is_empty() {
-        out.note("nothing on the approved branch changed that");
     }
     let nothing = entries.is_empty();
     let for_people = if out.json { &[][..] } else { entries.as_slice() };
@@ -54,7 +76,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             out.paint(Tone::Dim, entry.commit.short()),
             entry.when.get(..10).unwrap_or("-         "),
             out.paint(Tone::Name, id),
-            printable(&entry.subject),
+            printable(subject(entry)),
             out.paint(Tone::Dim, format!("({who})")),
         );
         out.line(line);

@@ -48,7 +48,7 @@ use crate::flow::locate::{self, Target};
 use crate::flow::reader::{Reader, Stands};
 use crate::flow::vault::Vault;
 use crate::model::clock::Env;
-use crate::model::fault::{Fault, Kind};
+use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
@@ -217,11 +217,30 @@ impl<'e> Session<'e> {
 
     /// The vault of the directory.
     pub(crate) fn vault(&self) -> Result<Vault<'e>, Fault> {
-        let vault = Vault::open(self.env, &self.directory())?;
+        let directory = self.directory();
+        if self.globals.directory.is_some() && !directory.is_dir() {
+            return Err(NoDirectory(directory).into());
+        }
+        let vault = Vault::open(self.env, &directory)?;
         if let Some(recovery) = &vault.recovery {
             self.out.warn(recovery);
         }
         Ok(vault)
+    }
+}
+
+/// `-C` names no directory.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is no directory", .0.display())]
+struct NoDirectory(PathBuf);
+
+impl Explain for NoDirectory {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("`-C` takes the directory of a vault, or one in it".to_owned())
     }
 }
 

@@ -250,6 +250,15 @@ pub(crate) fn err_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// A time of an answer as people read it: to the minute, with its offset.
+pub(crate) fn moment(when: &str) -> String {
+    let (Some(date), Some(time), Some(offset)) = (when.get(..10), when.get(11..16), when.get(19..)) else {
+        return when.to_owned();
+    };
+    let offset = if matches!(offset, "+00:00" | "Z") { "UTC" } else { offset };
+    format!("{date} {time} {offset}")
+}
+
 /// Text of the vault for a terminal: control characters are shown, not obeyed.
 pub(crate) fn printable(text: &str) -> String {
     if !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {

@@ -88,6 +88,5 @@ fn print(session: &mut Session<'_>, rolled: &RolledBack) {
     } else {
         format!("next: a reviewer looks at it with `runebook review show {}`", rolled.id)
     };
-    out.flush();
     out.note(next);
 }

@@ -1,6 +1,6 @@
 //! `runebook show`.
 
-use super::output::{Tone, printable};
+use super::output::{Tone, moment, printable};
 use super::propose::{access_of, events, patch, story};
 use super::{Done, Session};
 use crate::flow::history::{OneCommit, OneEvent, Thing, show};
@@ -48,7 +48,7 @@ fn one_commit(session: &mut Session<'_>, commit: &OneCommit) {
     let entered = &commit.entered;
     let line = format!("commit {}", out.paint(Tone::Name, entered.commit.to_string()));
     out.line(line);
-    out.line(format!("  by {}, {}", printable(&entered.by), entered.when));
+    out.line(format!("  by {}, {}", printable(&entered.by), moment(&entered.when)));
     if let (Some(id), Some(proposer)) = (&entered.proposal, &entered.proposer) {
         let approved: Vec<&str> = entered.approved_by.iter().map(|actor| actor.as_str()).collect();
         let approved = if approved.is_empty() { "nobody".to_owned() } else { approved.join(", ") };

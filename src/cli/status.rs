@@ -1,7 +1,8 @@
 //! `runebook status`.
 
 use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, moment};
+use super::propose::tone as tone_of;
 use super::{Done, Output, Session};
 use crate::flow::status::{self, Status};
 use crate::model::fault::Fault;
@@ -88,15 +89,28 @@ fn proposals(out: &mut Output, state: &Status) {
         out.line(format!("{name} none waits"));
         return;
     };
-    let since =
-        oldest.since.as_deref().map(|since| format!(", the oldest since {since}")).unwrap_or_default();
+    let since = oldest
+        .since
+        .as_deref()
+        .map(|since| format!(", the oldest since {}", moment(since)))
+        .unwrap_or_default();
     let count = out.paint(Tone::Warn, state.proposals.len().to_string());
     out.line(format!("{name} {count} open{since}"));
-    for waiting in state.proposals.iter().take(SHOWN) {
+    let shown = || state.proposals.iter().take(SHOWN);
+    let width = shown().filter_map(|one| one.state).map(|state| state.as_str().len()).max().unwrap_or(0);
+    for waiting in shown() {
         let title = waiting.title.clone().or_else(|| waiting.problem.clone()).unwrap_or_default();
         let by = waiting.proposer.as_ref().map(|actor| format!(" ({actor})")).unwrap_or_default();
-        let line = format!("  {}  {}{by}", out.paint(Tone::Name, waiting.id.as_str()), out.plain(title));
+        let state = match waiting.state {
+            Some(state) => out.paint(tone_of(state), format!("{:width$}", state.as_str())),
+            None => format!("{:width$}", ""),
+        };
+        let id = out.paint(Tone::Name, waiting.id.as_str());
+        let line = format!("  {id}  {state}  {}{by}", out.plain(title));
         out.line(line);
+    }
+    if state.proposals.len() > SHOWN {
+        out.line(format!("  … and {} more (`runebook propose list`)", state.proposals.len() - SHOWN));
     }
 }
 

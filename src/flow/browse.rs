@@ -198,7 +198,7 @@ pub fn cat(reader: &Reader<'_, '_>, uri: &Uri, lines: Option<(u32, u32)>) -> Res
     let (first_line, bytes) = match (wanted, &uri.fragment) {
         (Some((from, to)), _) => {
             let picked = pick_lines(&bytes, from, to);
-            (from, picked.ok_or_else(|| no_part(uri, &format!("L{from}"), Vec::new()))?)
+            (from, picked.ok_or_else(|| no_part(uri, &format!("L{from}"), vec![extent(&bytes)]))?)
         }
         (None, Some(fragment)) => part(reader, uri, fragment, &bytes)?,
         (None, None) => (1, bytes),
@@ -214,6 +214,14 @@ pub fn cat(reader: &Reader<'_, '_>, uri: &Uri, lines: Option<(u32, u32)>) -> Res
 
 fn no_part(uri: &Uri, fragment: &str, has: Vec<String>) -> CatError {
     CatError::NoPart { path: uri.path.clone(), fragment: fragment.to_owned(), has }
+}
+
+/// How many lines a text has, in words.
+fn extent(bytes: &[u8]) -> String {
+    match bytes.split_inclusive(|byte| *byte == b'\n').count() {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
 }
 
 fn pick_lines(bytes: &[u8], from: u32, to: u32) -> Option<Vec<u8>> {

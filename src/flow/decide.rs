@@ -94,7 +94,7 @@ impl Decision {
     #[must_use]
     pub fn refuses_merger(&self, actor: &Actor) -> Option<String> {
         if !actor.has(Role::Merge) {
-            return Some(format!("`{}` has not the role merge", actor.id));
+            return Some(format!("`{}` does not have the role merge", actor.id));
         }
         (self.person_merges && !actor.is_person()).then(|| {
             format!(

@@ -386,11 +386,11 @@ pub fn explain(vault: &Vault<'_>, path: &VaultPath, asked: Option<&str>) -> Resu
     say("propose", refusal, "it has the role, and the policy lets it".to_owned());
     let missing = std::iter::once(&Role::Review).chain(&held.review_roles).find(|role| !actor.has(**role));
     let review = match missing {
-        Some(role) => Some(format!("it has not the role {}", role_name(*role))),
+        Some(role) => Some(format!("it does not have the role {}", role_name(*role))),
         None => (!Reach::of(actor.reviews.as_ref()).holds(path))
             .then(|| "the path is outside of its `reviews`".to_owned()),
     };
-    let mut needs = vec![format!("{} approval(s)", held.quorum)];
+    let mut needs = vec![format!("{} approval{}", held.quorum, if held.quorum == 1 { "" } else { "s" })];
     needs.extend(held.person.then(|| "one by a person".to_owned()));
     needs.extend(held.other_family.then(|| "between agents by another model family".to_owned()));
     if !held.owners.is_empty() {
@@ -398,7 +398,7 @@ pub fn explain(vault: &Vault<'_>, path: &VaultPath, asked: Option<&str>) -> Resu
         needs.push(format!("one of {}", names.join(", ")));
     }
     say("review", review, format!("a proposal needs {}, never by its proposer", needs.join(", ")));
-    let merge = (!actor.has(Role::Merge)).then(|| "it has not the role merge".to_owned());
+    let merge = (!actor.has(Role::Merge)).then(|| "it does not have the role merge".to_owned());
     say("merge", merge, "what is approved".to_owned());
     let direct = super::commit::may_commit(&governance, &actor, path).err().map(|direct| {
         if actor.is_person() {

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::difference::{FileDiff, files, record, visible};
+use super::locate::missing;
 use super::proposals::{Told, named_by, when};
 use super::propose::{Story, story};
-use super::reader::ReadError;
+use super::reader::{ReadError, Reader};
 use super::vault::Vault;
-use crate::model::access::Access;
+use crate::model::access::{Access, View};
 use crate::model::change::{DiffRecord, Entry, mode};
 use crate::model::commit::Commit;
 use crate::model::event::{Event, EventKind, Verdict};
@@ -282,6 +283,16 @@ pub fn diff(vault: &Vault<'_>, access: &Access, compare: &Compare) -> Result<Dif
         (None, _) => true,
     };
     let records: Vec<DiffRecord> = records.into_iter().filter(within).collect();
+    if records.is_empty()
+        && let Some(below) = compare.below.as_ref().filter(|below| !below.is_root())
+    {
+        let reader = Reader::new(vault, Access { actor: access.actor.clone(), view: View::Main })?;
+        let here = || repo.work_dir().is_some_and(|root| root.join(below.as_str()).exists());
+        // Who does not see all must not learn from this what there is.
+        if reader.sees_all() && repo.entry_at(repo.tree_of(from)?, below)?.is_none() && !here() {
+            return Err(missing(&reader, below.as_str(), below)?.into());
+        }
+    }
     let files = visible(vault, access, files(repo, &records)?)?;
     Ok(Difference { from: from_words, to, files })
 }

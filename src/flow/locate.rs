@@ -37,7 +37,7 @@ pub enum LocateError {
     #[error("`{0}` belongs to git and is no part of the vault")]
     Git(String),
     /// It is a directory and a file is needed.
-    #[error("`{0}` is a directory")]
+    #[error("`{}` is a directory", if .0.is_root() { SCHEME } else { .0.as_str() })]
     Directory(VaultPath),
     /// It is a file and a directory is needed.
     #[error("`{0}` is a file")]
@@ -103,16 +103,31 @@ pub fn find(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Targ
     Err(missing(reader, text, &wanted)?.into())
 }
 
-/// As [`find`], and it must be a file.
+/// As [`find`], and it must be a file. The ending `.md` may be left out.
 ///
 /// # Errors
 /// As [`find`].
 pub fn find_file(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
-    let target = find(reader, text, standing)?;
+    let target = match find(reader, text, standing) {
+        Ok(target) => target,
+        Err(error) => return with_ending(reader, text, standing)?.ok_or(error),
+    };
     match target.kind {
         Stands::File => Ok(target.uri),
         Stands::Directory => Err(LocateError::Directory(target.uri.path).into()),
     }
+}
+
+/// The file that a text names but for its ending.
+fn with_ending(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Option<Uri>, Fault> {
+    for mut uri in candidates(reader.vault, text, standing)? {
+        let Ok(path) = VaultPath::parse(&format!("{}.md", uri.path)) else { continue };
+        if !uri.path.is_root() && !uri.directory && matches!(reader.stands(&path), Ok(Some(Stands::File))) {
+            uri.path = path;
+            return Ok(Some(uri));
+        }
+    }
+    Ok(None)
 }
 
 /// The error for something that is not there, with the nearest names.
@@ -299,6 +314,10 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
         })
         .collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));
+    // Where the very name stands somewhere, a slip of the hand is the lesser guess.
+    if scored.first().is_some_and(|(best, _)| *best < 1.0) {
+        scored.retain(|(score, _)| *score < 1.0);
+    }
     scored.into_iter().take(3).map(|(_, path)| path.to_string()).collect()
 }
 

@@ -23,6 +23,14 @@ pub enum ProposalError {
     /// Nothing has that name.
     #[error("there is no proposal `{0}`")]
     NoSuch(String),
+    /// It stands at a remote only.
+    #[error("proposal {id} was fetched from {remote}, but is no branch here yet")]
+    Remote {
+        /// The proposal.
+        id: ProposalId,
+        /// The remote.
+        remote: String,
+    },
     /// A beginning that several names have.
     #[error("`{text}` is the beginning of several proposals' names: {}", list(ids))]
     Ambiguous {
@@ -59,7 +67,7 @@ fn list(ids: &[ProposalId]) -> String {
 impl Explain for ProposalError {
     fn kind(&self) -> Kind {
         match self {
-            ProposalError::NoSuch(_) => Kind::Nothing,
+            ProposalError::NoSuch(_) | ProposalError::Remote { .. } => Kind::Nothing,
             ProposalError::Closed { .. } => Kind::Conflict,
             _ => Kind::Usage,
         }
@@ -70,6 +78,9 @@ impl Explain for ProposalError {
             ProposalError::NoSuch(_) => {
                 "`runebook propose list` shows the open ones, `propose list --all` those that ended too"
                     .to_owned()
+            }
+            ProposalError::Remote { id, remote } => {
+                format!("take it in with `git branch proposal/{id} {remote}/proposal/{id}`")
             }
             ProposalError::Ambiguous { .. } => "type more of its name".to_owned(),
             ProposalError::NoneOpen(_) => {
@@ -124,7 +135,7 @@ pub fn named_by(vault: &Vault<'_>, actor: Option<&Actor>, text: Option<&str>) ->
     if let Ok(id) = text.parse::<ProposalId>() {
         return match Branch::find(&vault.repo, &id) {
             Ok(_) => Ok(id),
-            Err(BranchError::Missing(_)) => Err(ProposalError::NoSuch(text.to_owned()).into()),
+            Err(BranchError::Missing(_)) => Err(nowhere(vault, id).into()),
             Err(error) => Err(error.into()),
         };
     }
@@ -141,6 +152,19 @@ pub fn named_by(vault: &Vault<'_>, actor: Option<&Actor>, text: Option<&str>) ->
         }
     }
     Err(ProposalError::NoSuch(text.to_owned()).into())
+}
+
+/// The error for a whole name that no branch here has.
+fn nowhere(vault: &Vault<'_>, id: ProposalId) -> ProposalError {
+    let behind = format!("/proposal/{id}");
+    let refs = vault.repo.refs("refs/remotes/").unwrap_or_default();
+    let remote = refs.iter().find_map(|(name, _)| {
+        name.strip_prefix("refs/remotes/")?.strip_suffix(behind.as_str()).map(str::to_owned)
+    });
+    match remote {
+        Some(remote) => ProposalError::Remote { id, remote },
+        None => ProposalError::NoSuch(id.to_string()),
+    }
 }
 
 fn only_open_one(vault: &Vault<'_>, actor: Option<&Actor>) -> Result<ProposalId, Fault> {
@@ -224,6 +248,13 @@ pub fn assess(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Result
     findings.extend(new);
     let decision = decide_on(repo, &branch, &findings)?;
     Ok(Assessed { main, branch, result, findings, decision })
+}
+
+/// Where an open proposal stands; `None` where that cannot be told.
+#[must_use]
+pub fn state(vault: &Vault<'_>, main: Oid, id: &ProposalId) -> Option<State> {
+    let tip = open_tip(vault, id).ok()?;
+    assess(vault, main, id, tip).ok().map(|assessed| assessed.decision.state)
 }
 
 /// Main's tree with the changed paths of a proposal; `None` where a file would have to be a directory or the

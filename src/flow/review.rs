@@ -30,8 +30,8 @@ const MAX_BEFORE: usize = 64 << 10;
 /// Why a verdict is not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// The actor has not the role.
-    #[error("`{actor}` has not the role {role}, so it cannot review {id}")]
+    /// The actor does not have the role.
+    #[error("`{actor}` does not have the role {role}, so it cannot review {id}")]
     NoRole {
         /// The actor.
         actor: ActorId,

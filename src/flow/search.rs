@@ -22,6 +22,14 @@ pub enum SearchError {
         /// What is wrong with it.
         why: String,
     },
+    /// A pattern for paths is malformed.
+    #[error("the pattern `{pattern}` is malformed: {why}")]
+    Glob {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl Explain for SearchError {
@@ -30,7 +38,10 @@ impl Explain for SearchError {
     }
 
     fn hint(&self) -> Option<String> {
-        Some("add `-F` to take the pattern as plain text".to_owned())
+        Some(match self {
+            SearchError::Pattern { .. } => "add `-F` to take the pattern as plain text".to_owned(),
+            SearchError::Glob { .. } => "write `[[]` for a bracket that stands for itself".to_owned(),
+        })
     }
 }
 
@@ -161,7 +172,7 @@ pub fn glob(reader: &Reader<'_, '_>, pattern: &str, hidden: bool) -> Result<Vec<
     let bare = pattern.strip_prefix(crate::model::uri::SCHEME).unwrap_or(pattern);
     let whole = if bare.contains('/') { bare.to_owned() } else { format!("**/{bare}") };
     let matcher =
-        compile_glob(&whole).map_err(|why| SearchError::Pattern { pattern: pattern.to_owned(), why })?;
+        compile_glob(&whole).map_err(|why| SearchError::Glob { pattern: pattern.to_owned(), why })?;
     let found = reader.list(&VaultPath::root(), None, hidden)?;
     Ok(found.files.into_iter().map(|(path, _)| path).filter(|path| matcher.is_match(path.as_str())).collect())
 }

@@ -13,7 +13,11 @@ use crate::model::event::Data;
 use crate::model::fault::Fault;
 use crate::model::id::{ActorId, Oid, ProposalId};
 use crate::model::path::VaultPath;
+use crate::model::proposal::State;
 use crate::store::git::{Differs, Head};
+
+/// Of how many proposals the state is told.
+const JUDGED: usize = 20;
 
 /// A file that is not as HEAD has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,6 +39,9 @@ pub struct Waiting {
     pub id: ProposalId,
     /// What it is about; absent where its branch cannot be read.
     pub title: Option<String>,
+    /// Where it stands; told of the first twenty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
     /// Who opened it.
     pub proposer: Option<ActorId>,
     /// Since when it waits: RFC 3339.
@@ -116,7 +123,8 @@ fn waiting(vault: &Vault<'_>, main: Oid) -> Result<Vec<Waiting>, Fault> {
     let mut out = Vec::new();
     for (id, tip) in proposals::open_ones(&vault.repo)? {
         vault.env.go_on()?;
-        let mut waiting = Waiting { id: id.clone(), title: None, proposer: None, since: None, problem: None };
+        let (title, state, proposer, since, problem) = (None, None, None, None, None);
+        let mut waiting = Waiting { id: id.clone(), title, state, proposer, since, problem };
         match Branch::read(&vault.repo, &id, tip, main) {
             Ok(branch) => {
                 if let Some((_, commit, event)) = branch.events().next() {
@@ -132,5 +140,9 @@ fn waiting(vault: &Vault<'_>, main: Oid) -> Result<Vec<Waiting>, Fault> {
         out.push(waiting);
     }
     out.sort_by(|a, b| (&a.since, &a.id).cmp(&(&b.since, &b.id)));
+    // Judging runs the checks, so it is done for as many as people look at.
+    for waiting in out.iter_mut().take(JUDGED).filter(|waiting| waiting.problem.is_none()) {
+        waiting.state = proposals::state(vault, main, &waiting.id);
+    }
     Ok(out)
 }

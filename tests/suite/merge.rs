@@ -46,7 +46,7 @@ fn what_is_not_approved_is_refused_with_the_reason() {
 
     approve(&vault, GPT, &id).ok();
     let run = vault.run_as(GPT, &["merge", &id]).fails(4);
-    assert!(run.err.contains("has not the role merge"), "{}", run.err);
+    assert!(run.err.contains("does not have the role merge"), "{}", run.err);
     assert!(vault.run(&["merge", "zzzzzzzz"]).fails(1).err.contains("no proposal"));
 }
 

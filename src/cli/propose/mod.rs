@@ -14,7 +14,7 @@ use crate::model::access::Access;
 use crate::model::actor::Actor;
 use crate::model::fault::Fault;
 use crate::model::id::ProposalId;
-pub(crate) use print::{events, findings, head, list, patch, story, tone};
+pub(crate) use print::{Moves, events, findings, head, list, patch, patch_of, story, tone};
 pub(crate) use write::place;
 
 /// The arguments of `runebook propose`.
@@ -210,7 +210,6 @@ fn new(args: &NewArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<D
     } else {
         // The name alone, so that a script can take it; the rest is for people.
         session.out.line(new.id.as_str());
-        session.out.flush();
         session.out.note(format!(
             "next: runebook propose write {} URI, then runebook propose submit {}",
             new.id, new.id

@@ -1,6 +1,8 @@
 //! Proposals for people.
 
-use crate::cli::output::{Tone, printable};
+use std::collections::HashMap;
+
+use crate::cli::output::{Tone, moment, printable};
 use crate::cli::{Done, Output};
 use crate::flow::difference::{FileDiff, FileStatus};
 use crate::flow::proposals::Told;
@@ -31,6 +33,18 @@ pub(super) fn written(out: &mut Output, written: &Written) {
         );
         out.line(line);
     }
+}
+
+/// One file that moved.
+pub(super) fn moved(out: &mut Output, written: &Written, from: &str, to: &str) {
+    let line = format!(
+        "{}  (was {})  in {} ({})",
+        out.paint(Tone::Path, to),
+        out.plain(from),
+        out.paint(Tone::Name, written.id.as_str()),
+        written.commit.short()
+    );
+    out.line(line);
 }
 
 /// Findings: place first.
@@ -86,8 +100,15 @@ pub(super) fn submitted(out: &mut Output, submitted: &Submitted) -> Done {
     );
     out.line(line);
     sentences(out, "", &submitted.reasons);
-    let line = format!("  {}", out.paint(Tone::Dim, submitted.digest.to_string()));
+    let line = format!("  digest {}", out.paint(Tone::Dim, submitted.digest.to_string()));
     out.line(line);
+    match submitted.state {
+        State::Approved => out.note(format!("next: runebook merge {}", submitted.id)),
+        State::Open | State::NeedsHuman => {
+            out.note(format!("next: a reviewer runs `runebook review show {}`", submitted.id));
+        }
+        _ => {}
+    }
     end
 }
 
@@ -125,37 +146,88 @@ pub(crate) fn list(out: &mut Output, all: &[Listed], empty: &str) -> Done {
     if all.is_empty() { Done::Nothing } else { Done::Yes }
 }
 
+/// The files that only moved: what was removed and what was added with the very same content, each by the other's URI.
+#[derive(Debug, Default)]
+pub(crate) struct Moves {
+    to: HashMap<String, String>,
+    from: HashMap<String, String>,
+}
+
+impl Moves {
+    pub(crate) fn of<'a>(files: impl Iterator<Item = &'a FileDiff> + Clone) -> Moves {
+        let mut gone: HashMap<_, Vec<&FileDiff>> = HashMap::new();
+        for file in files.clone().filter(|file| file.status == FileStatus::Deleted && file.removed > 0) {
+            gone.entry(file.old).or_default().push(file);
+        }
+        let mut moves = Moves::default();
+        for file in files.filter(|file| file.status == FileStatus::Added) {
+            if let Some(from) = gone.get_mut(&file.new).and_then(Vec::pop) {
+                moves.to.insert(from.uri.clone(), file.uri.clone());
+                moves.from.insert(file.uri.clone(), from.uri.clone());
+            }
+        }
+        moves
+    }
+
+    /// Whether the file is told of under its new name.
+    pub(crate) fn took(&self, file: &FileDiff) -> bool {
+        file.status == FileStatus::Deleted && self.to.contains_key(&file.uri)
+    }
+
+    /// The line of a file that only moved, under its new name.
+    pub(crate) fn line(&self, out: &Output, file: &FileDiff) -> Option<String> {
+        let from = self.from.get(&file.uri).filter(|_| file.status == FileStatus::Added)?;
+        Some(format!(
+            "{} {} → {}  unchanged",
+            out.paint(Tone::Bold, "R"),
+            out.plain(from),
+            out.paint(Tone::Path, &file.uri)
+        ))
+    }
+}
+
 /// The files of a change as a patch.
 pub(crate) fn patch(out: &mut Output, files: &[FileDiff]) {
-    for file in files {
-        let line = format!(
-            "{} {}  +{} -{}",
-            out.paint(Tone::Bold, file.status.letter().to_string()),
-            out.paint(Tone::Path, &file.uri),
-            file.added,
-            file.removed
-        );
-        out.line(line);
-        if let Some(omitted) = &file.omitted {
-            let line = format!("  {}", out.paint(Tone::Dim, omitted));
-            out.line(line);
+    let moves = Moves::of(files.iter());
+    for (at, file) in files.iter().filter(|file| !moves.took(file)).enumerate() {
+        if at > 0 {
+            out.line("");
         }
-        for hunk in &file.hunks {
-            let head = format!(
-                "@@ -{},{} +{},{} @@",
-                hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
-            );
-            let head = out.paint(Tone::Dim, head);
-            out.line(head);
-            for line in &hunk.lines {
-                let line = match line.as_bytes().first() {
-                    Some(b'+') => out.paint(Tone::Good, line),
-                    Some(b'-') => out.paint(Tone::Bad, line),
-                    Some(b'\\') => out.paint(Tone::Dim, line),
-                    _ => printable(line),
-                };
-                out.line(line);
-            }
+        patch_of(out, file, &moves);
+    }
+}
+
+/// One file of a change.
+pub(crate) fn patch_of(out: &mut Output, file: &FileDiff, moves: &Moves) {
+    if let Some(line) = moves.line(out, file) {
+        out.line(line);
+        return;
+    }
+    let line = format!(
+        "{} {}  +{} -{}",
+        out.paint(Tone::Bold, file.status.letter().to_string()),
+        out.paint(Tone::Path, &file.uri),
+        file.added,
+        file.removed
+    );
+    out.line(line);
+    if let Some(omitted) = &file.omitted {
+        let line = format!("  {}", out.paint(Tone::Dim, omitted));
+        out.line(line);
+    }
+    for hunk in &file.hunks {
+        let head =
+            format!("@@ -{},{} +{},{} @@", hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines);
+        let head = out.paint(Tone::Dim, head);
+        out.line(head);
+        for line in &hunk.lines {
+            let line = match line.as_bytes().first() {
+                Some(b'+') => out.paint(Tone::Good, line),
+                Some(b'-') => out.paint(Tone::Bad, line),
+                Some(b'\\') => out.paint(Tone::Dim, line),
+                _ => printable(line),
+            };
+            out.line(line);
         }
     }
 }
@@ -163,9 +235,21 @@ pub(crate) fn patch(out: &mut Output, files: &[FileDiff]) {
 /// The events, one a line with their words below.
 pub(crate) fn events(out: &mut Output, events: &[Told]) {
     for event in events {
+        let revision = format!("revision {}", event.revision);
         let what = match (event.kind, event.verdict) {
-            (EventKind::Review, Some(verdict)) => verdict.as_str().to_owned(),
-            (kind, _) => kind.as_str().to_owned(),
+            (EventKind::Review, Some(Verdict::Approve)) => format!("approved {revision}"),
+            (EventKind::Review, Some(Verdict::RequestChanges)) => format!("requested changes of {revision}"),
+            (EventKind::Review, Some(Verdict::Reject)) => format!("rejected {revision}"),
+            (EventKind::Review, None) => format!("reviewed {revision}"),
+            (EventKind::Open, _) => "opened it".to_owned(),
+            (EventKind::Submit, _) => format!("submitted {revision}"),
+            (EventKind::Check, _) => format!("checked {revision}"),
+            (EventKind::Comment, _) => format!("commented on {revision}"),
+            (EventKind::Lift, _) => "lifted a verdict".to_owned(),
+            (EventKind::Withdraw, _) => "withdrew it".to_owned(),
+            (EventKind::Supersede, _) => "put another in its place".to_owned(),
+            (EventKind::Escalate, _) => "asked for a person".to_owned(),
+            (EventKind::Decide, _) => format!("merged {revision}"),
         };
         let tone = match event.verdict {
             Some(Verdict::Approve) => Tone::Good,
@@ -175,9 +259,9 @@ pub(crate) fn events(out: &mut Output, events: &[Told]) {
         let line = format!(
             "  {}  {}  {} {}",
             event.event.short(),
-            out.paint(Tone::Dim, &event.when),
+            out.paint(Tone::Dim, moment(&event.when)),
             out.paint(Tone::Name, event.actor.as_str()),
-            out.paint(tone, format!("{what} (revision {})", event.revision)),
+            out.paint(tone, what),
         );
         out.line(line);
         for text in event.text.iter().flat_map(|text| text.lines()) {
@@ -205,8 +289,11 @@ pub(crate) fn story(out: &mut Output, story: &Story) {
         return;
     }
     head(out, story.id.as_str(), story.state, &story.title);
-    let line = format!("  by {}, opened {}, revision {}", story.proposer, story.opened, story.revision);
-    out.line(line);
+    let revision = match story.revision {
+        0 => "not submitted yet".to_owned(),
+        revision => format!("revision {revision}"),
+    };
+    out.line(format!("  by {}, opened {}, {revision}", story.proposer, moment(&story.opened)));
     if let Some(merge) = story.merge {
         out.line(format!("  merged as {}", merge.short()));
     }
@@ -214,7 +301,12 @@ pub(crate) fn story(out: &mut Output, story: &Story) {
     sentences(out, "note: ", &story.notes);
     findings(out, &story.findings);
     out.line("files");
-    for file in &story.files {
+    let moves = Moves::of(story.files.iter());
+    for file in story.files.iter().filter(|file| !moves.took(file)) {
+        if let Some(line) = moves.line(out, file) {
+            out.line(format!("  {line}"));
+            continue;
+        }
         let letter = file.status.letter();
         let counts = match file.status {
             FileStatus::Retyped => String::new(),

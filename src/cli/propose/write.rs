@@ -10,6 +10,7 @@ use crate::flow::proposals::named_by;
 use crate::flow::propose::{self, Edit, Written};
 use crate::flow::vault::Vault;
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::ProposalId;
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
 
@@ -20,10 +21,11 @@ use crate::model::uri::{SCHEME, Uri};
 Examples:
   runebook propose write 7k3 viking://user/memories/seats.md < seats.md
   runebook propose write 7k3 user/memories/seats.md --file draft.md
-  runebook propose write 7k3 user/memories/seats.md --body \"# Seats\\nBy the window.\"")]
+  runebook propose write user/memories/seats.md --body \"# Seats\\nBy the window.\"")]
+#[command(allow_missing_positional = true)]
 pub(super) struct WriteArgs {
-    /// The proposal
-    id: String,
+    /// The proposal; your only open one if left out
+    id: Option<String>,
     /// The file: a URI or a path
     uri: String,
     /// Take the content from this file (`-`: standard input)
@@ -44,11 +46,12 @@ pub(super) struct WriteArgs {
 
 Examples:
   runebook propose edit 7k3 user/memories/seats.md --old \"two hours\" --new \"three hours\"
-  runebook propose edit 7k3 user/memories/seats.md --append \"Likes row 12.\""
+  runebook propose edit user/memories/seats.md --append \"Likes row 12.\"",
+    allow_missing_positional = true
 )]
 pub(super) struct EditArgs {
-    /// The proposal
-    id: String,
+    /// The proposal; your only open one if left out
+    id: Option<String>,
     /// The file: a URI or a path
     uri: String,
     /// The text that stands there
@@ -76,16 +79,19 @@ pub(super) struct EditArgs {
 
 /// `propose mv`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "runebook propose mv [OPTIONS] [ID] <FROM> <TO>",
+    after_help = "FROM is a file or a directory, TO a new name or a directory that is there. Without ID your only open \
+proposal is meant.
+
+Examples:
   runebook propose mv 7k3 resources/old.md resources/new.md
-  runebook propose mv 7k3 resources/drafts resources/notes")]
+  runebook propose mv resources/drafts resources/notes"
+)]
 pub(super) struct MvArgs {
-    /// The proposal
-    id: String,
-    /// What is moved: a file or directory
-    from: String,
-    /// Where to: a new name, or a directory that is there
-    to: String,
+    /// Proposal, what is moved, where to
+    #[arg(value_name = "[ID] FROM TO", num_args = 2..=3, required = true, hide = true)]
+    what: Vec<String>,
     /// The commit's subject
     #[arg(short, long)]
     message: Option<String>,
@@ -93,15 +99,16 @@ pub(super) struct MvArgs {
 
 /// `propose rm`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "runebook propose rm [OPTIONS] [ID] <URI>...",
+    after_help = "Examples:
   runebook propose rm 7k3 resources/old.md
-  runebook propose rm 7k3 --recursive resources/drafts")]
+  runebook propose rm --recursive resources/drafts"
+)]
 pub(super) struct RmArgs {
-    /// The proposal
-    id: String,
-    /// What is removed
-    #[arg(required = true)]
-    uris: Vec<String>,
+    /// The proposal (your only open one if left out) and what is removed
+    #[arg(value_name = "[ID] URI", required = true)]
+    what: Vec<String>,
     /// Directories too
     #[arg(short, long)]
     recursive: bool,
@@ -149,6 +156,11 @@ impl Explain for ContentError {
     }
 }
 
+/// Whether a text can be meant as nothing but a proposal: a whole name, or no path.
+fn looks_like_id(text: &str) -> bool {
+    text.parse::<ProposalId>().is_ok() || !text.contains(['/', '.'])
+}
+
 /// The place that somebody typed. In a bare repository nobody stands anywhere, so a path is one of the vault.
 pub(crate) fn place(session: &Session<'_>, vault: &Vault<'_>, text: &str) -> Result<Uri, Fault> {
     if text.starts_with(SCHEME) {
@@ -189,7 +201,7 @@ fn done(session: &mut Session<'_>, written: &Written) -> Done {
 
 pub(super) fn write(args: &WriteArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
     let actor = actor_of(session, vault)?;
-    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let id = named_by(vault, Some(&actor), args.id.as_deref())?;
     let uri = place(session, vault, &args.uri)?;
     let bytes = content(args, session)?;
     let written = propose::write(vault, &actor, &id, &uri, &bytes, args.message.as_deref())?;
@@ -198,7 +210,7 @@ pub(super) fn write(args: &WriteArgs, session: &mut Session<'_>, vault: &Vault<'
 
 pub(super) fn edit(args: &EditArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
     let actor = actor_of(session, vault)?;
-    let id = named_by(vault, Some(&actor), Some(&args.id))?;
+    let id = named_by(vault, Some(&actor), args.id.as_deref())?;
     let uri = place(session, vault, &args.uri)?;
     let edit = match &args.append {
         Some(text) => Edit::Append(text.clone()),
@@ -214,16 +226,31 @@ pub(super) fn edit(args: &EditArgs, session: &mut Session<'_>, vault: &Vault<'_>
 
 pub(super) fn mv(args: &MvArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
     let actor = actor_of(session, vault)?;
-    let id = named_by(vault, Some(&actor), Some(&args.id))?;
-    let (from, to) = (place(session, vault, &args.from)?, place(session, vault, &args.to)?);
+    let [before @ .., from, to] = args.what.as_slice() else { return Ok(Done::Nothing) };
+    let id = named_by(vault, Some(&actor), before.first().map(String::as_str))?;
+    let (from, to) = (place(session, vault, from)?, place(session, vault, to)?);
     let written = propose::mv(vault, &actor, &id, &from, &to, args.message.as_deref())?;
+    let from = Uri::file(from.path).to_string();
+    let others: Vec<&String> = written.files.iter().filter(|file| **file != from).collect();
+    if let ([to], false) = (others.as_slice(), session.out.json || written.files.len() != 2) {
+        print::moved(&mut session.out, &written, &from, to);
+        return Ok(Done::Yes);
+    }
     Ok(done(session, &written))
 }
 
 pub(super) fn rm(args: &RmArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {
     let actor = actor_of(session, vault)?;
-    let id = named_by(vault, Some(&actor), Some(&args.id))?;
-    let uris = args.uris.iter().map(|uri| place(session, vault, uri)).collect::<Result<Vec<_>, _>>()?;
+    let (id, uris) = match args.what.split_first() {
+        // What is no proposal's name is a file, and with a name alone there is nothing to remove.
+        Some((first, rest)) if !rest.is_empty() => match named_by(vault, Some(&actor), Some(first)) {
+            Ok(id) => (id, rest),
+            Err(error) if error.kind() != Kind::Nothing || looks_like_id(first) => return Err(error),
+            Err(_) => (named_by(vault, Some(&actor), None)?, args.what.as_slice()),
+        },
+        _ => (named_by(vault, Some(&actor), None)?, args.what.as_slice()),
+    };
+    let uris = uris.iter().map(|uri| place(session, vault, uri)).collect::<Result<Vec<_>, _>>()?;
     let written = propose::rm(vault, &actor, &id, &uris, args.recursive, args.message.as_deref())?;
     Ok(done(session, &written))
 }
@@ -247,6 +274,9 @@ pub(super) fn from_worktree(
         let names: Vec<&str> = taken.left_out.iter().take(5).map(VaultPath::as_str).collect();
         let more = if taken.left_out.len() > 5 { ", …" } else { "" };
         session.out.note(format!("left out, since they are no Markdown: {}{more}", names.join(", ")));
+    }
+    if !args.submit && !session.out.json {
+        session.out.note(format!("next: runebook propose submit {}", taken.written.id));
     }
     if args.submit {
         let submitted = propose::submit(vault, &actor, &taken.written.id, None)?;

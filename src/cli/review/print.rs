@@ -2,7 +2,7 @@
 
 use crate::cli::Output;
 use crate::cli::output::{Tone, printable};
-use crate::cli::propose::{events, findings, head, patch, tone};
+use crate::cli::propose::{Moves, events, findings, head, patch_of, tone};
 use crate::flow::review::{Recorded, Review};
 use crate::model::event::EventKind;
 use crate::model::proposal::State;
@@ -25,7 +25,8 @@ pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
         out.line("");
         findings(out, &review.findings);
     }
-    for file in &review.files {
+    let moves = Moves::of(review.files.iter().map(|file| &file.diff));
+    for file in review.files.iter().filter(|file| !moves.took(&file.diff)) {
         out.line("");
         if before && let Some(text) = &file.before {
             let line = out.paint(Tone::Bold, format!("before: {}", file.diff.uri));
@@ -34,7 +35,7 @@ pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
                 out.line(format!("{number:>5}  {}", printable(line)));
             }
         }
-        patch(out, std::slice::from_ref(&file.diff));
+        patch_of(out, &file.diff, &moves);
         for evidence in &file.evidence {
             let uri = out.paint(Tone::Path, &evidence.uri);
             out.line(format!(
@@ -62,14 +63,14 @@ pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
 
 /// What became of a verdict.
 pub(super) fn recorded(out: &mut Output, recorded: &Recorded, what: &str) {
-    let line = format!(
-        "{what} {}: {}",
-        out.paint(Tone::Name, recorded.proposal.as_str()),
-        out.paint(tone(recorded.state), recorded.state.as_str())
-    );
-    out.line(line);
+    let name = out.paint(Tone::Name, recorded.proposal.as_str());
+    let state = match recorded.state {
+        State::Approved if what == "approved" => String::new(),
+        State::Rejected if what == "rejected" => String::new(),
+        state => format!("; it is {} now", out.paint(tone(state), state.as_str())),
+    };
+    out.line(format!("{what} {name}{state}"));
     if recorded.state == State::Approved {
-        out.flush();
         out.note(format!("next: runebook merge {}", recorded.proposal));
         return;
     }

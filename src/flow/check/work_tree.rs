@@ -102,7 +102,10 @@ impl Explain for CheckError {
     fn hint(&self) -> Option<String> {
         let CheckError::NoPath(_, near) = self;
         let names: Vec<&str> = near.iter().map(VaultPath::as_str).collect();
-        (!names.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")))
+        Some(match names.as_slice() {
+            [] => "`runebook tree` shows what there is, `runebook find` searches it".to_owned(),
+            names => format!("did you mean {}?", names.join(", or ")),
+        })
     }
 }
 

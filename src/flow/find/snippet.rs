@@ -20,14 +20,31 @@ pub struct Snippet {
 /// How wide a snippet is: a Latin character counts one, a CJK character two.
 const WIDTH: usize = 180;
 
-/// Cuts the best piece out of a range of a text; also how many lines below the range's begin it stands.
+/// Cuts the best piece out of a range of a text; also how many lines below the range's begin it stands. Headings that
+/// the range begins with are told elsewhere and left out where something follows them.
 pub(super) fn cut(text: &str, range: Range<usize>, terms: &HashSet<String>) -> (Snippet, u32) {
     let (from, to) = (floor(text, range.start), floor(text, range.end));
     let body = text.get(from..to).unwrap_or_default();
     let marks = marked(body, terms);
     let start = window(body, &marks);
     let below = body[..start].matches('\n').count();
-    (write(body, start, &marks), u32::try_from(below).unwrap_or(0))
+    let first = behind_headings(body);
+    (write(body, first, start.max(first), &marks), u32::try_from(below).unwrap_or(0))
+}
+
+/// Where the text begins behind the headings at its top; 0 where nothing follows them.
+fn behind_headings(body: &str) -> usize {
+    let mut at = 0;
+    for line in body.split_inclusive('\n') {
+        let shown = line.trim();
+        let marks = shown.bytes().take_while(|byte| *byte == b'#').count();
+        let heading = (1..=6).contains(&marks) && shown[marks..].starts_with([' ', '\t']);
+        if !heading && !shown.is_empty() {
+            return at;
+        }
+        at += line.len();
+    }
+    0
 }
 
 fn floor(text: &str, at: usize) -> usize {
@@ -102,9 +119,9 @@ fn window(body: &str, marks: &[(Range<usize>, String)]) -> usize {
     start
 }
 
-fn write(body: &str, start: usize, marks: &[(Range<usize>, String)]) -> Snippet {
+fn write(body: &str, first: usize, start: usize, marks: &[(Range<usize>, String)]) -> Snippet {
     let mut snippet = Snippet::default();
-    if start > 0 && !body[..start].trim().is_empty() {
+    if start > first && !body[first..start].trim().is_empty() {
         snippet.text.push('…');
     }
     let mut used = 0;
@@ -172,6 +189,18 @@ mod tests {
         assert_eq!(marks, ["靠窗座位"]);
         assert!(snippet.starts_with("…他要靠窗"), "{snippet}");
         assert_eq!(shown("一只猫在家", &["猫"]).1, ["猫"]);
+    }
+
+    #[test]
+    fn headings_at_the_top_are_not_repeated() {
+        let text = "# Seats\n\n## On flights\n\nBy the window.\n";
+        assert_eq!(
+            shown(text, &["seats", "window"]),
+            ("By the window.".to_owned(), vec!["window".to_owned()], 0)
+        );
+        assert_eq!(shown(text, &["seats"]).0, "By the window.", "also where only the heading matches");
+        assert_eq!(shown("# Seats\n", &["seats"]).0, "# Seats", "a heading alone is better than nothing");
+        assert_eq!(shown("#tag first", &["first"]).0, "#tag first");
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Reach {
 pub fn may_not_propose(actor: &Actor, reach: &Reach, held: &Held, path: &VaultPath) -> Option<String> {
     let id = &actor.id;
     if !actor.has(Role::Propose) {
-        return Some(format!("`{id}` has not the role propose"));
+        return Some(format!("`{id}` does not have the role propose"));
     }
     if is_settings(path) && !(actor.is_person() && actor.has(Role::Admin)) {
         return Some(format!("`{id}` is no admin, and .runebook/ is for admins only"));

@@ -65,7 +65,7 @@ pub enum MergeError {
         /// What to do.
         hint: String,
     },
-    /// The actor has not the role.
+    /// The actor does not have the role.
     #[error("`{actor}` may not merge {id}: {why}")]
     NotAllowed {
         /// The actor.
@@ -279,7 +279,7 @@ fn permitted(assessed: &Assessed, actor: &Actor, request: &Request) -> Result<Oi
         return Err(refusal(decision).into());
     }
     if !actor.has(Role::Merge) {
-        return Err(not_allowed("it has not the role merge").into());
+        return Err(not_allowed("it does not have the role merge").into());
     }
     if decision.person_merges && !actor.is_person() {
         return Err(not_allowed(

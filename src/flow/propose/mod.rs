@@ -35,7 +35,7 @@ pub use taken::{Taken, from_worktree};
 /// Why something is not proposed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProposeError {
-    /// The actor has not the role, or the policy reserves a path.
+    /// The actor does not have the role, or the policy reserves a path.
     #[error("`{actor}` may not propose a change of {uri}: {why}")]
     NotAllowed {
         /// The actor.
@@ -46,7 +46,7 @@ pub enum ProposeError {
         why: String,
     },
     /// The actor may not propose at all.
-    #[error("`{0}` has not the role propose")]
+    #[error("`{0}` does not have the role propose")]
     NoRole(ActorId),
     /// It is somebody else's.
     #[error("proposal {id} is {proposer}'s, and `{actor}` may not change it")]
