@@ -101,6 +101,9 @@ fn places_are_named_in_three_ways_and_slips_get_the_nearest_name() {
         "viking://resources/日记/今天.md",
         "viking://resources/%E6%97%A5%E8%AE%B0/今天.md",
         "./今天.md",
+        "今天",
+        "resources/日记/今天",
+        "viking://resources/日记/今天",
         "../日记/今天.md",
     ] {
         let (status, out, err) = run("resources/日记", &["cat", name]);
@@ -110,7 +113,7 @@ fn places_are_named_in_three_ways_and_slips_get_the_nearest_name() {
     assert_eq!(run("user", &["cat", absolute.to_str().unwrap()]).0, 0);
     for (slip, near) in [
         ("user/memories/seats.md", "user/memories/Seats.md"),
-        ("user/memories/Seats", "user/memories/Seats.md"),
+        ("Seats", "did you mean user/memories/Seats.md?"),
         ("user/memories/Saets.md", "user/memories/Seats.md"),
         ("viking://user/helath.md", "user/memories/health.md"),
     ] {

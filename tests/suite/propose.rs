@@ -212,3 +212,54 @@ fn in_order_but_edited(vault: &crate::support::Sandbox) {
     vault.git(&["checkout", "-q", "."]);
     in_order(vault);
 }
+
+#[test]
+fn the_only_open_proposal_is_meant_where_none_is_named() {
+    let vault = vault();
+    let run = |args: &[&str]| vault.run_as(CLAUDE, args);
+    run(&["propose", "write", "resources/meals.md", "--body", "x"]).fails(2);
+    let id = new(&vault, CLAUDE, "Seats");
+    run(&["propose", "write", "resources/meals.md", "--body", "# Meals"]).ok();
+    run(&["propose", "edit", "resources/meals.md", "--append", "No fish."]).ok();
+    assert_eq!(
+        run(&["propose", "mv", "resources/home.md", "resources/start.md"]).ok().out.split("  in ").next(),
+        Some("viking://resources/start.md  (was viking://resources/home.md)")
+    );
+    run(&["propose", "rm", "resources/seats.md"]).ok();
+    let err = run(&["propose", "rm", "zzzz", "resources/meals.md"]).fails(1).err;
+    assert!(err.contains("no proposal `zzzz`"), "a name that is none is no file: {err}");
+    run(&["propose", "rm", &id, "resources/meals.md"]).ok();
+    let shown = run(&["propose", "show"]).ok().out;
+    assert!(
+        shown.contains("R viking://resources/home.md → viking://resources/start.md  unchanged"),
+        "{shown}"
+    );
+    let diff = run(&["propose", "diff"]).ok().out;
+    assert!(!diff.contains("+See [[seats]]") && diff.contains("-# Seats"), "a move is one line: {diff}");
+    let state = vault.run(&["status"]).ok().out;
+    assert!(state.contains(&format!("{id}  draft  Seats ({CLAUDE})")), "{state}");
+    new(&vault, CLAUDE, "Another");
+    run(&["propose", "rm", "resources/start.md"]).fails(2);
+}
+
+#[test]
+fn a_fetched_proposal_is_told_of() {
+    let vault = vault();
+    let id = proposed(&vault);
+    vault.git(&["update-ref", &format!("refs/remotes/origin/proposal/{id}"), &format!("proposal/{id}")]);
+    vault.git(&["branch", "-D", "-q", &format!("proposal/{id}")]);
+    let err = vault.run(&["review", "show", &id]).fails(1).err;
+    assert!(err.contains(&format!("git branch proposal/{id} origin/proposal/{id}")), "{err}");
+}
+
+#[test]
+fn what_never_was_is_not_called_the_same() {
+    let vault = vault();
+    assert!(vault.run(&["diff", "resources/seat.md"]).fails(1).err.contains("resources/seats.md"));
+    assert!(vault.run(&["diff", "resources/seats.md"]).fails(1).err.contains("are the same"));
+    assert!(vault.run(&["log", "resources/seat.md"]).fails(1).err.contains("was ever on main"));
+    let id = proposed(&vault);
+    assert!(vault.run(&["log", &id]).fails(1).err.contains(&format!("runebook show {id}")));
+    let told = vault.run(&["show", &id]).ok().out;
+    assert!(told.contains("claude-mei submitted revision 1"), "{told}");
+}
