@@ -43,12 +43,12 @@ fn field(out: &mut String, key: &str, value: &Value) {
 
 /// Where a scalar stands: within brackets more characters mean something.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Block,
     Flow,
 }
 
-fn inline(value: &Value, place: Place) -> String {
+pub(super) fn inline(value: &Value, place: Place) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -66,12 +66,12 @@ fn inline(value: &Value, place: Place) -> String {
     }
 }
 
-fn scalar(text: &str, place: Place) -> String {
+pub(super) fn scalar(text: &str, place: Place) -> String {
     if is_plain(text, place) { text.to_owned() } else { quoted(text) }
 }
 
 /// Whether a string needs no quotes in any YAML reader.
-fn is_plain(text: &str, place: Place) -> bool {
+pub(super) fn is_plain(text: &str, place: Place) -> bool {
     let Some(first) = text.chars().next() else { return false };
     if is_date(text) {
         return true;
@@ -116,7 +116,7 @@ fn is_printable(c: char) -> bool {
         && !crate::model::path::is_ignorable(c)
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -3,6 +3,7 @@
 mod body;
 pub mod chunk;
 pub mod compose;
+pub mod edit;
 mod front;
 pub mod lines;
 mod links;
@@ -15,5 +16,6 @@ mod sensitivity;
 pub mod tokens;
 mod yaml;
 
+use body::is_block_id;
 pub use read::read;
 pub use sensitivity::sensitivity;

@@ -156,7 +156,11 @@ impl<'t> Builder<'t> {
                 self.push(Frame::Map { entries, seen, key, anchor, start })?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let end = self.byte(span.end.index());
+                // The bracket alone: the parser takes white space and a comment behind it along.
+                let at = self.byte(span.start.index());
+                let bracket =
+                    self.text[at..].starts_with([']', '}']) && span.end.index() > span.start.index();
+                let end = if bracket { at + 1 } else { self.byte(span.end.index()) };
                 let (kind, start, anchor) = match self.stack.pop() {
                     Some(Frame::List { items, anchor, start }) => (Kind::List(items), start, anchor),
                     Some(Frame::Map { entries, anchor, start, .. }) => (Kind::Map(entries), start, anchor),

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
 use crate::model::fault::{Explain, Kind};
 use crate::model::path::VaultPath;
 
@@ -162,6 +160,9 @@ pub fn write_at(at: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_directory(&directory)
 }
 
+/// How many files are written at the same time.
+const WRITERS: usize = 16;
+
 /// A file whose bytes are to be replaced.
 #[derive(Debug, Clone, Copy)]
 pub struct Replacement<'a> {
@@ -176,16 +177,28 @@ pub struct Replacement<'a> {
 /// Replaces many files, each whole or not at all, and only where it has the old bytes still: `false` where it has
 /// not. All new bytes are on disk before the first file gives way, and many go there at the same time.
 pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, FileError>> {
-    let ready: Vec<Result<(PathBuf, tempfile::NamedTempFile), FileError>> = jobs
-        .par_iter()
-        .map(|job| {
-            let at = place_to_read(root, job.path)?;
-            let at = at.canonicalize().unwrap_or(at);
-            let directory = at.parent().unwrap_or(Path::new(".")).to_owned();
-            let temporary = fill(&directory, &at, job.new)?;
-            Ok((at, temporary))
-        })
-        .collect();
+    let prepare = |job: &Replacement<'_>| {
+        let at = place_to_read(root, job.path)?;
+        let at = at.canonicalize().unwrap_or(at);
+        let directory = at.parent().unwrap_or(Path::new(".")).to_owned();
+        let temporary = fill(&directory, &at, job.new)?;
+        Ok((at, temporary))
+    };
+    // Waiting for the disk is what takes long, and it takes as long for many as for one.
+    let share = jobs.len().div_ceil(WRITERS).max(1);
+    let ready: Vec<Result<(PathBuf, tempfile::NamedTempFile), FileError>> = std::thread::scope(|scope| {
+        let started: Vec<_> = jobs
+            .chunks(share)
+            .map(|chunk| (chunk, scope.spawn(move || chunk.iter().map(prepare).collect::<Vec<_>>())))
+            .collect();
+        let lost = |job: &Replacement<'_>| {
+            Err(io_error("writing", &root.join(job.path.as_str()))(io::Error::other("the writer failed")))
+        };
+        let results = started
+            .into_iter()
+            .flat_map(|(chunk, thread)| thread.join().unwrap_or_else(|_| chunk.iter().map(lost).collect()));
+        results.collect()
+    });
     let mut directories = std::collections::BTreeSet::new();
     let results = ready
         .into_iter()

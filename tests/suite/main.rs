@@ -13,6 +13,7 @@ mod cli;
 mod crash;
 mod decide;
 mod demo;
+mod edit;
 mod events;
 mod example;
 mod find;
