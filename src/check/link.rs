@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::runner::{Sink, Subject};
 use super::{Case, Check, Occasion};
+use crate::model::change::mode;
 use crate::model::finding::Severity;
 use crate::model::link::{Link, LinkForm, Resolution, name_key, resolve};
 use crate::model::memory::Memory;
@@ -49,6 +50,7 @@ pub(super) static CHECK: Check = Check {
             Severity::Warning,
             "a link names a block that its file does not have",
         ),
+        case("lost", Severity::Warning, Severity::Warning, "links lead to a file that the change takes away"),
         case("leaves", Severity::Error, Severity::Warning, "a link leads out of the vault"),
         case("orphan", Severity::Warning, Severity::Info, "a new memory has no link from or to another"),
     ],
@@ -57,7 +59,7 @@ pub(super) static CHECK: Check = Check {
 };
 
 fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
-    let Some(memory) = subject.memory() else { return };
+    let Some(memory) = subject.memory() else { return lost(subject, sink) };
     if memory.template {
         return;
     }
@@ -79,6 +81,21 @@ fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
         let fix = "link what it belongs to: a person, a topic, the memory that it follows from".to_owned();
         sink.add("orphan", None, message, Some(fix));
     }
+}
+
+/// What links to a memory that the change takes away.
+fn lost(subject: &Subject<'_>, sink: &mut Sink<'_>) {
+    let Some(path) = subject.path.filter(|path| path.is_markdown() && !path.is_layer()) else { return };
+    if subject.item.mode != mode::NONE || subject.settings.occasion != Occasion::Proposal {
+        return;
+    }
+    let message = match subject.tree.lost_links(path) {
+        0 => return,
+        1 => "1 link leads to this file and would lead to nothing".to_owned(),
+        many => format!("{many} links lead to this file and would lead to nothing"),
+    };
+    let fix = format!("change them too; `runebook backlinks {path}` lists them");
+    sink.add("lost", None, message, Some(fix));
 }
 
 /// The link as it is written, cut where it is long.

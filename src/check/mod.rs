@@ -34,6 +34,8 @@ pub trait Tree {
     fn files_with_id(&self, id: &str) -> Vec<VaultPath>;
     /// Whether a link of another file leads to this one.
     fn has_backlink(&self, path: &VaultPath) -> bool;
+    /// How many links of other files led to this one, which is gone, and lead to nothing without it.
+    fn lost_links(&self, path: &VaultPath) -> usize;
     /// Files whose names are like this one (a link's target that leads nowhere), best first, at most three.
     fn nearest(&self, name: &str) -> Vec<VaultPath>;
 }

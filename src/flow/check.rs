@@ -5,13 +5,16 @@ mod snapshot;
 mod tree;
 mod work_tree;
 
+use std::collections::HashSet;
+
 use crate::catalog::Catalog;
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::model::change::{DiffRecord, mode};
 use crate::model::config::Config;
 use crate::model::fault::Fault;
-use crate::model::finding::Finding;
+use crate::model::finding::{Finding, Severity};
 use crate::model::id::Oid;
+use crate::model::path::VaultPath;
 use crate::store::git::{GitError, Repo};
 
 use super::progress::Silent;
@@ -40,7 +43,34 @@ pub fn for_proposal(
     let items: Vec<Item> = items(&vault.repo, records)?;
     let findings = check::run(&items, &tree, settings);
     tree.finish()?;
-    Ok(findings)
+    let before = stood_before(vault, main, &items, settings)?;
+    let is_new = |finding: &Finding| finding.severity >= Severity::Person || !before.contains(&told(finding));
+    Ok(findings.into_iter().filter(is_new).collect())
+}
+
+/// A finding without its line, which every change above it moves.
+fn told(finding: &Finding) -> (Option<VaultPath>, String, String) {
+    (finding.path.clone(), finding.rule.clone(), finding.message.clone())
+}
+
+/// The warnings that main's files have already where a proposal changes them: no word about the change. What stops a
+/// proposal is told however long it stood there.
+fn stood_before(
+    vault: &Vault<'_>,
+    main: Oid,
+    items: &[Item],
+    settings: Settings<'_>,
+) -> Result<HashSet<(Option<VaultPath>, String, String)>, Fault> {
+    let changed = items.iter().filter(|item| !item.new && item.after.is_some() && item.before.is_some());
+    let before: Vec<Item> = changed.map(|item| Item { after: item.before.clone(), ..item.clone() }).collect();
+    if before.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let root = vault.repo.tree_of(main)?;
+    let tree = GitTree::new(&vault.repo, root, &vault.config.fields, catalog(vault));
+    let findings = check::run(&before, &tree, settings);
+    tree.finish()?;
+    Ok(findings.iter().map(told).collect())
 }
 
 /// The catalog, made now where there is none yet: that costs the vault once, and reading every memory from git would

@@ -307,3 +307,23 @@ fn a_secret_stays_found_after_it_was_taken_out_again() {
     let run = s.run(&["check", "--proposal", &id, "--json"]).fails(1);
     assert_eq!(findings(&run.json()), ["resources/a.md:1 secret.github-token"]);
 }
+
+#[test]
+fn a_proposal_is_told_of_what_it_breaks_and_not_of_what_was_broken() {
+    use crate::cast::{CLAUDE, new, vault};
+    let vault = vault();
+    vault.write("resources/old.md", "# Old\n\nSee [[home]], [[seats]] and [[nowhere]].\n");
+    vault.run(&["commit", "-m", "An old note"]).ok();
+    let id = new(&vault, CLAUDE, "Away with seats");
+    let run = |args: &[&str]| vault.run_as(CLAUDE, args).ok().out;
+    run(&["propose", "edit", &id, "resources/old.md", "--append", "And [[noplace]]."]);
+    let shown = run(&["propose", "show", &id]);
+    assert!(shown.contains("[[noplace]] leads to nothing") && !shown.contains("[[nowhere]]"), "{shown}");
+    run(&["propose", "rm", &id, "resources/seats.md"]);
+    let shown = run(&["propose", "show", &id]);
+    assert!(shown.contains("[[seats]] leads to nothing"), "a changed note says so itself: {shown}");
+    assert!(shown.contains("resources/seats.md  warning  link.lost  2 links lead to this file"), "{shown}");
+    run(&["propose", "edit", &id, "resources/home.md", "--old", "[[seats]]", "--new", "[[old]]"]);
+    let shown = run(&["propose", "show", &id]);
+    assert!(shown.contains("link.lost  1 link leads to this file"), "{shown}");
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::snapshot::Extra;
-use crate::catalog::{Catalog, Side};
+use crate::catalog::{Catalog, Side, StoredLink};
 use crate::check::{Nearest, Tree};
 use crate::markdown;
 use crate::model::change::{Entry, mode};
@@ -167,6 +167,27 @@ impl<'r> GitTree<'r> {
         self.catalog.as_ref().map(|(catalog, _)| ask(catalog)).unwrap_or_default()
     }
 
+    /// The links of main's memories that did not change and that may lead to this file, by its name.
+    fn stored_links(&self, path: &VaultPath) -> Vec<(VaultPath, Link)> {
+        let Some((catalog, _)) = &self.catalog else { return Vec::new() };
+        let stored = catalog.links_named(Side::Main, &name_key(path.stem())).unwrap_or_default();
+        let unchanged = stored.into_iter().filter(|link| !self.changed().paths.contains(&link.from));
+        let read = |stored: StoredLink| {
+            let link = Link {
+                form: stored.form,
+                target: stored.target,
+                fragment: stored.fragment,
+                text: None,
+                embed: stored.embed,
+                relation: stored.relation,
+                line: stored.line,
+                range: 0..0,
+            };
+            (stored.from, link)
+        };
+        unchanged.map(read).collect()
+    }
+
     /// Collects what stands below `tree` under the folded path `key`.
     fn twins_below(&self, tree: Oid, prefix: &str, key: &str, out: &mut Vec<VaultPath>) {
         for (name, entry) in self.entries(tree).iter() {
@@ -180,6 +201,34 @@ impl<'r> GitTree<'r> {
                 self.twins_below(entry.oid, &full, rest, out);
             }
         }
+    }
+}
+
+/// Some names and one file more.
+struct With<'a> {
+    names: &'a dyn Names,
+    file: &'a VaultPath,
+}
+
+impl Names for With<'_> {
+    fn has_file(&self, path: &VaultPath) -> bool {
+        path == self.file || self.names.has_file(path)
+    }
+
+    fn has_directory(&self, path: &VaultPath) -> bool {
+        self.names.has_directory(path)
+    }
+
+    fn files_named(&self, key: &str) -> Vec<VaultPath> {
+        let mut files = self.names.files_named(key);
+        if name_key(self.file.name()) == key {
+            files.push(self.file.clone());
+        }
+        files
+    }
+
+    fn files_with_alias(&self, key: &str) -> Vec<VaultPath> {
+        self.names.files_with_alias(key)
     }
 }
 
@@ -234,21 +283,18 @@ impl Tree for GitTree<'_> {
         if self.extras().links.iter().any(|(from, link)| from != path && leads_here(from, link)) {
             return true;
         }
-        let Some((catalog, _)) = &self.catalog else { return false };
-        let stored = catalog.links_named(Side::Main, &name_key(path.stem())).unwrap_or_default();
-        stored.into_iter().filter(|link| !self.changed().paths.contains(&link.from)).any(|stored| {
-            let link = Link {
-                form: stored.form,
-                target: stored.target,
-                fragment: stored.fragment,
-                text: None,
-                embed: stored.embed,
-                relation: stored.relation,
-                line: stored.line,
-                range: 0..0,
-            };
-            leads_here(&stored.from, &link)
-        })
+        self.stored_links(path).iter().any(|(from, link)| leads_here(from, link))
+    }
+
+    fn lost_links(&self, path: &VaultPath) -> usize {
+        let before = With { names: self, file: path };
+        let is_lost = |(from, link): &&(VaultPath, Link)| {
+            from != path
+                && resolve(link, from, self) == Resolution::Broken
+                && resolve(link, from, &before) == Resolution::File(path.clone())
+        };
+        let stored = self.stored_links(path);
+        self.extras().links.iter().filter(is_lost).count() + stored.iter().filter(is_lost).count()
     }
 
     fn nearest(&self, name: &str) -> Vec<VaultPath> {
@@ -305,6 +351,10 @@ impl Tree for Nothing {
 
     fn has_backlink(&self, _path: &VaultPath) -> bool {
         false
+    }
+
+    fn lost_links(&self, _path: &VaultPath) -> usize {
+        0
     }
 
     fn nearest(&self, _name: &str) -> Vec<VaultPath> {
