@@ -154,6 +154,7 @@ pub fn audit(vault: &Vault<'_>, from: Option<&str>, progress: &dyn Progress) -> 
         governances: &governances,
         refs: proposal_refs(repo)?,
         digests: None,
+        layers: super::layers::files::Verifier::default(),
         sound_settings: std::collections::HashSet::new(),
     };
     let mut history = History::of(repo, start);

@@ -7,12 +7,14 @@ use super::acting;
 use super::own::OwnError;
 use super::reader::is_git;
 use super::vault::{Governance, Vault};
+use crate::layers::{Stamped, stamped};
 use crate::model::actor::{Actor, Role};
 use crate::model::change::{Change, ChangeSet};
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::{ActorId, Oid};
 use crate::model::path::VaultPath;
 use crate::model::policy::Direct;
+use crate::store::files;
 use crate::store::git::{Differs, Head, OwnCommit, WorkChange};
 use crate::store::lock::{self, Lock};
 
@@ -190,6 +192,8 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
         changes.changes.insert(file.path.clone(), change);
     }
     let message = message(request.message.as_deref(), &wanted);
+    let layers = layers(vault, &changes)?;
+    changes.changes.extend(layers.changes);
     let subject = message.lines().next().unwrap_or_default().to_owned();
     let ident = acting::ident(vault, &actor);
     let commit = if changes.is_empty() {
@@ -199,6 +203,29 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     };
     let files = if commit.is_some() { wanted } else { Vec::new() };
     Ok(Answer { commit, actor: actor.id, branch: vault.config.main_branch.clone(), subject, files, left })
+}
+
+/// The layer files that go with a change, put in their places in the work tree. A file of that name that a person
+/// changed stays, and is not part of the commit then.
+fn layers(vault: &Vault<'_>, changes: &ChangeSet) -> Result<ChangeSet, Fault> {
+    let head = vault.repo.tree_of(vault.main()?)?;
+    let tree = vault.repo.write_tree(Some(head), changes)?;
+    let mut layers = super::layers::files::regenerated(vault, tree, changes.changes.keys())?;
+    let root = vault.root()?;
+    layers
+        .changes
+        .retain(|path, _| files::read(root, path).map_or(true, |bytes| stamped(&bytes) != Stamped::Foreign));
+    for (path, change) in &layers.changes {
+        match change {
+            Change::Write(bytes) => files::write(root, path, bytes)?,
+            Change::Delete => {
+                // It is written anew by the next commit should that fail.
+                let _ = std::fs::remove_file(files::place(root, path)?);
+            }
+            Change::Put(_) => {}
+        }
+    }
+    Ok(layers)
 }
 
 /// What is committed, and what new files are left alone because nobody asked for them.

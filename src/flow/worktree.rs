@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::layers::{Stamped, stamped};
 use crate::model::change::Entry;
 use crate::model::fault::{Explain, Kind};
 use crate::model::path::VaultPath;
@@ -146,7 +147,8 @@ fn verdict(
         return None;
     }
     let taken = |kept: &Option<_>| found.is(kept.map(Entry::from));
-    if staged.is(old) && (found.is(old) || one.earlier.iter().any(taken)) {
+    let known = found.is(old) || one.earlier.iter().any(taken) || is_our_layer(checkout, one, found);
+    if staged.is(old) && known {
         return None;
     }
     Some(match (staged, found) {
@@ -155,6 +157,13 @@ fn verdict(
         (_, Found::Absent | Found::Blocked(_)) => "is deleted and the deletion is not committed",
         _ => "has uncommitted changes",
     })
+}
+
+/// Whether a layer's file stands there that a generator made and nobody changed since.
+fn is_our_layer(checkout: &Checkout, one: &Touched, found: &Found) -> bool {
+    let Some(path) = one.vault_path().filter(VaultPath::is_layer) else { return false };
+    matches!(found, Found::Entry(_))
+        && fs::read(checkout.file(&path)).is_ok_and(|bytes| stamped(&bytes) != Stamped::Foreign)
 }
 
 /// Whether a directory holds nothing but files that go away in the same merge.
@@ -223,7 +232,9 @@ fn place_one(
     if found.is(one.wanted()) {
         return Ok(true);
     }
-    let known = found.is(one.old()) || one.earlier.iter().any(|kept| found.is(kept.map(Entry::from)));
+    let known = found.is(one.old())
+        || one.earlier.iter().any(|kept| found.is(kept.map(Entry::from)))
+        || is_our_layer(checkout, one, &found);
     if !known && found != Found::Directory {
         placed.kept.push(file);
         return Ok(false);

@@ -186,7 +186,7 @@ mod tests {
             of("Prices are in euro."),
         ];
         assert_eq!(choose(&all, &terms("Sync"), budget(100), 1), [2]);
-        assert_eq!(choose(&all, &terms("Sync"), budget(5), 1), [0]);
+        assert_eq!(choose(&all, &terms("Sync"), budget(6), 1), [3]);
         assert_eq!(choose(&all, &[], budget(1), 3), Vec::<usize>::new());
     }
 

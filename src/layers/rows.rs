@@ -57,8 +57,8 @@ mod tests {
         let some = fit(&rows, ": ", 350);
         assert_eq!(some.len(), 10);
         assert!(total(&some) <= 350 && some[9].ends_with("First sentence here."), "{some:?}");
-        let few = fit(&rows, ": ", 60);
-        assert!(total(&few) <= 60 && few.len() < 10 && few[0].contains("First"), "{few:?}");
+        let few = fit(&rows, ": ", 70);
+        assert!(total(&few) <= 70 && few.len() < 10 && few[0].contains("First"), "{few:?}");
         assert!(fit(&rows, ": ", 3).is_empty());
     }
 }

@@ -10,6 +10,7 @@ use super::people;
 use crate::flow::audit::{Report, Violation, odd_setting, submitted_digests};
 use crate::flow::branch::{Against, Branch};
 use crate::flow::check::blob_checks;
+use crate::flow::layers::files::Verifier;
 use crate::flow::root::settings;
 use crate::model::actor::{Actor, Role};
 use crate::model::change::{DiffRecord, digest};
@@ -18,6 +19,7 @@ use crate::model::event::{Data, Decide, Event, Outcome};
 use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
 use crate::model::id::{Digest, Oid, ProposalId};
+use crate::model::path::VaultPath;
 use crate::model::policy::Direct;
 use crate::model::proposal::State;
 use crate::store::git::Repo;
@@ -34,6 +36,8 @@ pub struct Examiner<'a> {
     pub refs: HashMap<ProposalId, Vec<(String, Oid)>>,
     /// The digests of submitted revisions, made when first needed.
     pub digests: Option<HashMap<Digest, ProposalId>>,
+    /// What compares layer files with generation.
+    pub layers: Verifier<'a>,
     /// Trees of settings that were found to hold plain files only.
     pub sound_settings: HashSet<Oid>,
 }
@@ -61,7 +65,7 @@ impl Faulty<'_> {
     }
 }
 
-impl Examiner<'_> {
+impl<'a> Examiner<'a> {
     /// Examines one commit whose first parent is the tip of `history`. With `over` it is held to those settings
     /// instead of its parent's.
     ///
@@ -171,9 +175,21 @@ impl Examiner<'_> {
         if digest(&records) != branch.digest {
             faulty.add("digest", "what it changes on main is not what was approved");
         }
-        if let Some(layer) = records.iter().find(|record| record.is_layer()) {
-            let path = String::from_utf8_lossy(&layer.path);
-            faulty.add("generated", format!("it changes the layer {path}, which this version cannot verify"));
+        let layers = self.layers.verify(self.repo, commit.tree, &records)?;
+        for (paths, what) in [
+            (&layers.wrong, "is not what its tree generates"),
+            (&layers.behind, "was left behind: its tree generates another"),
+            (&layers.own, "is a person's file, and no merge changes that"),
+        ] {
+            if let Some(shown) = few(paths) {
+                faulty.add("generated", format!("the layer {shown} {what}"));
+            }
+        }
+        if let Some(shown) = few(&layers.unverifiable) {
+            faulty.add(
+                "unverifiable",
+                format!("the layer {shown} was made by another version of the generator"),
+            );
         }
         let findings = self.findings(&branch, decide, standing)?;
         let decision = judge(self.repo, &branch, standing, history, &findings)?;
@@ -242,10 +258,17 @@ impl Examiner<'_> {
         let records = self.repo.diff(Some(old), Some(commit.tree))?;
         let Some(person) = direct_person(commit, standing, faulty) else { return Ok(()) };
         may_commit(&person, &records, standing, faulty);
-        if let Some(layer) = records.iter().find(|record| record.is_layer()) {
-            let path = String::from_utf8_lossy(&layer.path);
-            faulty
-                .warn("generated", format!("it changes the layer {path}, which this version cannot verify"));
+        let layers = self.layers.verify(self.repo, commit.tree, &records)?;
+        if let Some(shown) = few(&layers.wrong) {
+            faulty.add("generated", format!("the layer {shown} is not what its tree generates"));
+        }
+        for (paths, what) in [
+            (&layers.behind, "was left behind: its tree generates another"),
+            (&layers.unverifiable, "was made by another version of the generator and cannot be verified"),
+        ] {
+            if let Some(shown) = few(paths) {
+                faulty.warn("generated", format!("the layer {shown} {what}"));
+            }
         }
         let sum = digest(&records);
         if sum == digest(&[]) {
@@ -347,6 +370,12 @@ fn direct_person(commit: &Commit, standing: &Standing, faulty: &mut Faulty<'_>) 
         faulty.add("unsigned", format!("`{}` has keys and did not sign it", actor.id));
     }
     Some(actor.clone())
+}
+
+/// The first of some paths and how many more there are; `None` of none.
+fn few(paths: &[VaultPath]) -> Option<String> {
+    let first = paths.first()?;
+    Some(if paths.len() > 1 { format!("{first} (and {} more)", paths.len() - 1) } else { first.to_string() })
 }
 
 fn may_commit(person: &Actor, records: &[DiffRecord], standing: &Standing, faulty: &mut Faulty<'_>) {

@@ -21,7 +21,7 @@ use crate::markdown;
 use crate::model::access::{Access, View};
 use crate::model::actor::Sensitivity;
 use crate::model::change::mode;
-use crate::model::clock::Env;
+use crate::model::clock::{Cancel, Cancelled};
 use crate::model::config::Config;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::{Digest, Oid};
@@ -127,7 +127,7 @@ struct Job {
 /// Makes layers.
 pub struct Generator<'r> {
     repo: &'r Repo,
-    env: &'r Env,
+    cancel: Cancel,
     rules: Rules,
     key: String,
     cache: Option<LayerCache>,
@@ -144,7 +144,7 @@ impl<'r> Generator<'r> {
     pub fn new(vault: &'r Vault<'_>, rules: Rules) -> Generator<'r> {
         Generator {
             repo: &vault.repo,
-            env: vault.env,
+            cancel: vault.env.cancel.clone(),
             key: rules.key(),
             rules,
             cache: LayerCache::open(&vault.derived_dir()),
@@ -175,6 +175,26 @@ impl<'r> Generator<'r> {
             .is_some_and(|actor| actor.reads.is_some() || actor.clearance() < Sensitivity::Personal);
         let narrowed = narrow.then_some(access);
         Ok(Generator { overlay, narrowed, ..Generator::new(vault, rules) })
+    }
+
+    /// One for the trees of a repository, which keeps what it makes for itself only.
+    #[must_use]
+    pub fn alone(repo: &'r Repo, rules: Rules) -> Generator<'r> {
+        Generator {
+            repo,
+            cancel: Cancel::default(),
+            key: rules.key(),
+            rules,
+            cache: None,
+            overlay: Overlay::default(),
+            narrowed: None,
+            memo: RefCell::default(),
+            fresh: RefCell::default(),
+        }
+    }
+
+    fn go_on(&self) -> Result<(), Cancelled> {
+        if self.cancel.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 
     /// The rules that it follows.
@@ -267,7 +287,7 @@ impl<'r> Generator<'r> {
         jobs: &mut Vec<Job>,
         left: &mut usize,
     ) -> Result<Node, Fault> {
-        self.env.go_on()?;
+        self.go_on()?;
         *left = left.checked_sub(1).ok_or(TooMany)?;
         let known = self.known(path);
         let known_files: HashMap<(&str, Oid), &Option<Leaf>> = known
@@ -351,7 +371,7 @@ impl<'r> Generator<'r> {
             return jobs.into_iter().map(|job| Ok((job.path.clone(), of(self.repo, &job)?))).collect();
         }
         let git_dir = self.repo.git_dir();
-        let cancel = &self.env.cancel;
+        let cancel = &self.cancel;
         let read = jobs.into_par_iter().with_min_len(FEW).map_init(
             || Repo::discover(git_dir),
             |repo, job| match repo {
@@ -362,7 +382,7 @@ impl<'r> Generator<'r> {
             },
         );
         let read = read.collect::<Result<Read, Fault>>();
-        self.env.go_on()?;
+        self.go_on()?;
         read
     }
 

@@ -1,5 +1,6 @@
 //! The layers of the vault: served live, and as files.
 
+pub mod files;
 mod generator;
 mod overlay;
 

@@ -26,6 +26,7 @@ use crate::model::event::{Decide, Outcome};
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::{Finding, Severity};
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
+use crate::model::path::VaultPath;
 use crate::model::proposal::State;
 use crate::store::git::{Checkout, GitError, IndexLock, RefUpdate, WorkTree};
 use crate::store::journal::{Journal, Kept, Touched};
@@ -205,9 +206,9 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
     let main = vault.main()?;
     let tip = open_tip(vault, &request.id)?;
     let assessed = assess(vault, main, &request.id, tip)?;
-    let result = permitted(&assessed, actor, request)?;
+    let result = with_layers(vault, permitted(&assessed, actor, request)?, &assessed.branch)?;
     step(vault, "decided");
-    let touched = touched(&assessed.branch)?;
+    let touched = touched(vault, &assessed.branch, main, result)?;
     Journal::announce(&vault.derived_dir())?;
     let mut trees = Held::take(vault, &touched)?;
     let (decide, commit) = commits(vault, actor, &assessed, result)?;
@@ -316,8 +317,15 @@ fn refusal(decision: &super::decide::Decision) -> MergeError {
     MergeError::Refused { id, state: decision.state, reasons: decision.reasons.clone(), hint }
 }
 
+/// The result with the layer files of the directories that the proposal touches made anew.
+fn with_layers(vault: &Vault<'_>, result: Oid, branch: &Branch) -> Result<Oid, Fault> {
+    let paths: Vec<VaultPath> = branch.records.iter().filter_map(DiffRecord::vault_path).collect();
+    let layers = super::layers::files::regenerated(vault, result, &paths)?;
+    if layers.is_empty() { Ok(result) } else { Ok(vault.repo.write_tree(Some(result), &layers)?) }
+}
+
 /// What the merge changes, with what earlier revisions of the proposal had at each path.
-fn touched(branch: &Branch) -> Result<Vec<Touched>, Fault> {
+fn touched(vault: &Vault<'_>, branch: &Branch, main: Oid, result: Oid) -> Result<Vec<Touched>, Fault> {
     let kept = |of: u32, oid: Oid| (of != mode::NONE).then_some(Kept { mode: of, oid });
     let mut earlier: BTreeMap<&[u8], Vec<Option<Kept>>> = BTreeMap::new();
     for record in branch.commits.iter().flat_map(|commit| commit.changes()) {
@@ -334,7 +342,9 @@ fn touched(branch: &Branch) -> Result<Vec<Touched>, Fault> {
         })?;
         Ok(Touched { path: path.as_str().to_owned(), old, new, earlier: before })
     };
-    branch.records.iter().map(of).collect()
+    let changed = vault.repo.diff(Some(vault.repo.tree_of(main)?), Some(result))?;
+    let layers = changed.iter().filter(|record| record.is_layer());
+    branch.records.iter().filter(|record| !record.is_layer()).chain(layers).map(of).collect()
 }
 
 /// A work tree whose index is locked, ready for the new files.
