@@ -100,12 +100,14 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
     WalkBuilder::new(&start)
         .hidden(!options.hidden)
-        .parents(true)
+        // What stands above the vault has no say in it: a `*` in a home's `.gitignore` must not empty the vault. Git's
+        // own directory marks where its rules end; a folder that has none yet is walked from its root alone.
+        .parents(!options.below.is_root())
         .ignore(false)
         .git_global(false)
         .git_ignore(!options.git_ignored)
         .git_exclude(!options.git_ignored)
-        .require_git(false)
+        .require_git(root.join(".git").exists())
         .overrides(ignored)
         .max_depth(options.depth)
         .threads(if options.depth == Some(1) { 1 } else { threads })
@@ -298,6 +300,24 @@ mod tests {
         assert_eq!(found.files[0].size, 1);
         let below = WalkOptions { below: VaultPath::parse("b").unwrap(), ..options };
         assert_eq!(names(&walk(root, &below)), ["b/c.md"]);
+    }
+
+    #[test]
+    fn what_stands_above_the_vault_has_no_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = &dir.path().join("vault");
+        put(root, "a/b.md");
+        put(root, "a/c.tmp");
+        std::fs::write(dir.path().join(".gitignore"), "*\n").unwrap();
+        std::fs::write(root.join(".gitignore"), "*.tmp\n").unwrap();
+        for git in [false, true] {
+            if git {
+                put(root, ".git/HEAD");
+            }
+            assert_eq!(names(&walk(root, &WalkOptions::default())), ["a/b.md"], "git: {git}");
+        }
+        let below = WalkOptions { below: VaultPath::parse("a").unwrap(), ..WalkOptions::default() };
+        assert_eq!(names(&walk(root, &below)), ["a/b.md"]);
     }
 
     #[cfg(unix)]
