@@ -287,7 +287,8 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
     let key = name_key(wanted.as_str());
     let name = name_key(wanted.name());
     let with_ending = format!("{name}.md");
-    let far = name.chars().count().max(3) / 3;
+    let bare = name.strip_suffix(".md").unwrap_or(&name);
+    let far = bare.chars().count() / 3;
     let mut scored: Vec<(f64, &VaultPath)> = paths
         .par_iter()
         .filter_map(|path| {
@@ -299,7 +300,6 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
                 0.1 + 0.1 * (1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str()))
             } else {
                 let stem = other.strip_suffix(".md").unwrap_or(&other);
-                let bare = name.strip_suffix(".md").unwrap_or(&name);
                 if stem.chars().count().abs_diff(bare.chars().count()) > far {
                     return None;
                 }
