@@ -2,6 +2,7 @@
 //! staged work stays staged.
 
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{Checkout, GitError, Head, IndexLock, RefUpdate, Repo, WorkTree, other};
@@ -39,35 +40,68 @@ impl Repo {
     }
 
     /// Stores a file of the work tree as the blob that `git add` would make of it (line ends as the attributes
-    /// say). `None`: nothing stands there.
+    /// say). `None`: no file stands there.
     ///
     /// # Errors
-    /// When it cannot be read, is no file, or an attribute gives it to a program (`filter=lfs`, `filter=git-crypt`)
-    /// that only git itself runs.
+    /// When it cannot be read, is no file, or an attribute gives it to a program (see [`Repo::own_form`]).
     pub fn add_file(&self, root: &Path, path: &VaultPath) -> Result<Option<Entry>, GitError> {
-        let at = root.join(path.as_str());
-        let Ok(data) = at.symlink_metadata() else { return Ok(None) };
-        let fail = |why: String| GitError::Other { doing: format!("adding {path}"), why };
-        if data.file_type().is_symlink() {
-            let target = std::fs::read_link(&at).map_err(|why| fail(why.to_string()))?;
-            let oid = self.write_blob(target.as_os_str().as_encoded_bytes())?;
-            return Ok(Some(Entry { mode: mode::LINK, oid }));
+        let entry = self.stored(root, path)?;
+        if entry.is_some_and(|entry| entry.mode != mode::LINK) {
+            self.own_form(root, path)?;
         }
-        if !data.is_file() {
-            return Err(fail("it is no file".to_owned()));
-        }
+        Ok(entry)
+    }
+
+    /// That git stores a file in a form that this program can make too.
+    ///
+    /// # Errors
+    /// When an attribute gives it to a program (`filter=lfs`, `filter=git-crypt`) that only git itself runs.
+    pub fn own_form(&self, root: &Path, path: &VaultPath) -> Result<(), GitError> {
         let filter =
             self.inner.get_attr(Path::new(path.as_str()), "filter", git2::AttrCheckFlags::FILE_THEN_INDEX);
-        if let Ok(Some(filter)) = filter {
-            return Err(GitError::Unsupported {
-                path: at,
+        match filter {
+            Ok(Some(filter)) => Err(GitError::Unsupported {
+                path: root.join(path.as_str()),
                 why: "a .gitattributes gives it to a filter program, which only git runs",
                 hint: if filter == "lfs" {
                     "commit it with `git commit`; memories need no LFS"
                 } else {
                     "commit it with `git commit`"
                 },
-            });
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the work tree has at a path, stored: a file with its line ends as the attributes say, a link as its target.
+    /// Neither what stands behind a link nor a directory is a file of that path.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read: taken for gone, it would be committed as a deletion.
+    pub(super) fn stored(&self, root: &Path, path: &VaultPath) -> Result<Option<Entry>, GitError> {
+        let at = root.join(path.as_str());
+        let fail = |why: String| GitError::Other { doing: format!("adding {path}"), why };
+        let is_link = |above: &VaultPath| root.join(above.as_str()).is_symlink();
+        if path.ancestors().filter(|above| !above.is_root()).any(|above| is_link(&above)) {
+            return Ok(None);
+        }
+        let data = match at.symlink_metadata() {
+            Ok(data) => data,
+            Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(why) => return Err(fail(why.to_string())),
+        };
+        if data.is_symlink() {
+            let target = std::fs::read_link(&at).map_err(|why| fail(why.to_string()))?;
+            let oid = self.write_blob(target.as_os_str().as_encoded_bytes())?;
+            return Ok(Some(Entry { mode: mode::LINK, oid }));
+        }
+        if data.is_dir() {
+            return Ok(None);
+        }
+        if !data.is_file() {
+            return Err(fail("it is no file".to_owned()));
         }
         let oid = self.inner.blob_path(&at).map(super::from_git).map_err(other(format!("adding {path}")))?;
         Ok(Some(Entry { mode: self.file_mode(&data, path), oid }))
@@ -76,7 +110,7 @@ impl Repo {
     fn file_mode(&self, data: &Metadata, path: &VaultPath) -> u32 {
         let trusted = self.inner.config().and_then(|c| c.get_bool("core.filemode")).unwrap_or(true);
         if cfg!(unix) && trusted {
-            return if is_executable(data) { mode::EXECUTABLE } else { mode::FILE };
+            return if super::checkout::is_executable(data) { mode::EXECUTABLE } else { mode::FILE };
         }
         #[cfg(not(unix))]
         let _ = data;
@@ -151,15 +185,4 @@ impl Repo {
         checkout.write_index(&updates)?;
         Ok(Some(made))
     }
-}
-
-#[cfg(unix)]
-fn is_executable(data: &Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    data.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Metadata) -> bool {
-    false
 }

@@ -136,12 +136,9 @@ impl Repo {
             }
             entries.push((name, entry));
         }
-        let mut names = HashSet::new();
-        if entries.iter().all(|(name, _)| names.insert(name.clone())) {
-            Ok(entries)
-        } else {
-            Err(fail("it names something twice"))
-        }
+        let mut names = HashSet::with_capacity(entries.len());
+        let twice = !entries.iter().all(|(name, _)| names.insert(name.as_slice()));
+        if twice { Err(fail("it names something twice")) } else { Ok(entries) }
     }
 
     /// The entry at a path below a tree.
@@ -361,21 +358,36 @@ impl Repo {
             Some(oid) => self.tree(oid)?.into_iter().collect(),
             None => BTreeMap::new(),
         };
+        let mut here: Vec<(&str, Option<Entry>)> = Vec::new();
         let mut below: BTreeMap<&str, Vec<(&str, Option<Entry>)>> = BTreeMap::new();
         for (path, entry) in updates {
             match path.split_once('/') {
                 Some((first, rest)) => below.entry(first).or_default().push((rest, *entry)),
-                None => match entry {
-                    Some(entry) => {
-                        entries.insert(path.as_bytes().to_vec(), *entry);
+                None => here.push((path, *entry)),
+            }
+        }
+        for (name, entry) in here {
+            let before = entries.get(name.as_bytes()).copied();
+            let directory = before.filter(|e| e.mode == mode::TREE).map(|e| e.oid);
+            match (entry, directory) {
+                (Some(entry), Some(old)) if entry.mode != mode::TREE => {
+                    let gone = below.get(name).map_or(&[][..], Vec::as_slice);
+                    if self.write_subtree(Some(old), gone)?.is_some() {
+                        return Err(GitError::Other {
+                            doing: "building a tree".to_owned(),
+                            why: format!("`{name}` is a directory and would have to be a file"),
+                        });
                     }
-                    None => {
-                        // A deletion of a file never takes a directory with it.
-                        if entries.get(path.as_bytes()).is_some_and(|e| e.mode != mode::TREE) {
-                            entries.remove(path.as_bytes());
-                        }
-                    }
-                },
+                    entries.insert(name.as_bytes().to_vec(), entry);
+                }
+                (Some(entry), _) => {
+                    entries.insert(name.as_bytes().to_vec(), entry);
+                }
+                // A deletion of a file never takes a directory with it.
+                (None, Some(_)) => {}
+                (None, None) => {
+                    entries.remove(name.as_bytes());
+                }
             }
         }
         for (name, updates) in below {

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitError, Repo, from_git, other};
+use super::{GitError, Repo, other};
 use crate::model::change::{Entry, mode};
 use crate::model::path::VaultPath;
 
@@ -140,6 +140,7 @@ impl Repo {
     /// # Errors
     /// When there is no work tree, or a file cannot be read.
     pub fn edited(&self, below: &[VaultPath]) -> Result<Vec<Edited>, GitError> {
+        let Some(root) = self.work_dir().map(Path::to_owned) else { return Ok(Vec::new()) };
         let mut options = git2::StatusOptions::new();
         options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
         options.disable_pathspec_match(true).include_ignored(false);
@@ -159,31 +160,12 @@ impl Repo {
                 Some(tree) => self.entry_at(tree, &path)?.filter(|entry| entry.mode != mode::TREE),
                 None => None,
             };
-            let new = self.stored(&path)?;
+            let new = self.stored(&root, &path)?;
             if old != new {
                 out.push(Edited { path, old, new, tracked: !status.status().is_wt_new() });
             }
         }
         Ok(out)
-    }
-
-    fn stored(&self, path: &VaultPath) -> Result<Option<Entry>, GitError> {
-        let Some(root) = self.work_dir() else { return Ok(None) };
-        let file = root.join(path.as_str());
-        let Ok(meta) = std::fs::symlink_metadata(&file) else { return Ok(None) };
-        if meta.is_symlink() {
-            let target =
-                std::fs::read_link(&file).map_err(|e| super::checkout::io_error("reading", &file, &e))?;
-            let oid = self.write_blob(target.as_os_str().as_encoded_bytes())?;
-            return Ok(Some(Entry { mode: mode::LINK, oid }));
-        }
-        if !meta.is_file() {
-            return Ok(None);
-        }
-        let blob = self.inner.blob_path(Path::new(&file));
-        let oid = from_git(blob.map_err(other(format!("reading {}", file.display())))?);
-        let executable = super::checkout::is_executable(&meta);
-        Ok(Some(Entry { mode: if executable { mode::EXECUTABLE } else { mode::FILE }, oid }))
     }
 }
 

@@ -94,8 +94,15 @@ impl WorkTree {
         let head = self.git_dir.join("HEAD");
         let lock = self.git_dir.join("HEAD.lock");
         let written = fs::OpenOptions::new().write(true).create_new(true).open(&lock).and_then(|mut file| {
-            file.write_all(format!("ref: {branch}\n").as_bytes())?;
-            fs::rename(&lock, &head)
+            let moved = file
+                .write_all(format!("ref: {branch}\n").as_bytes())
+                .and_then(|()| file.sync_all())
+                .and_then(|()| fs::rename(&lock, &head));
+            if moved.is_err() {
+                // It is ours: left behind it would stop every later command. The reason is told below.
+                let _ = fs::remove_file(&lock);
+            }
+            moved
         });
         match written {
             Ok(()) => Ok(()),
