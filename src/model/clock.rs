@@ -177,11 +177,21 @@ impl Env {
     /// the source of chance, so that a recorded example comes out the same every time.
     ///
     /// # Errors
-    /// When the current directory is gone, or one of the two variables cannot be read.
+    /// When the current directory is gone, one of the two variables cannot be read, or one of ours is not UTF-8.
     pub fn from_process() -> std::io::Result<Env> {
-        let vars: BTreeMap<String, String> = std::env::vars_os()
-            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-            .collect();
+        let mut vars = BTreeMap::new();
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => drop(vars.insert(name, value)),
+                // Passed over, `RUNEBOOK_ACTOR` would make its agent into the person.
+                Err(_) if name.starts_with("RUNEBOOK_") => {
+                    let why = format!("{name} is not UTF-8");
+                    return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
+                }
+                Err(_) => {}
+            }
+        }
         let wrong = |name: &str, value: &str| {
             std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("{name}={value} cannot be read"))
         };
