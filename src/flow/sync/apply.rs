@@ -1,6 +1,6 @@
 //! Applying what was found to catalog and text index: whole or not at all.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::read::{From, Job, Read, read_all};
 use super::scan::{self, Looked, Work};
@@ -28,12 +28,12 @@ pub(super) fn put_known(
     tree: TreeId,
     dir: &str,
     files: &[FileStat],
-    pending: &[(VaultPath, String)],
+    failed: &HashSet<&VaultPath>,
     newest: i64,
 ) -> Result<(), Fault> {
     let rows: Vec<_> = files
         .iter()
-        .filter(|file| pending.iter().all(|(path, _)| *path != file.path))
+        .filter(|file| !failed.contains(&file.path))
         .map(|file| {
             let mut row = scan::row_of(file);
             if row.mtime_ns > newest || row.ctime_ns > newest {
@@ -98,8 +98,9 @@ pub(super) fn update(
     let Change { tree, in_work, pending, sink, .. } = change;
     if let Some(tree) = tree {
         let newest = newest_trusted(vault);
+        let failed: HashSet<&VaultPath> = pending.iter().map(|(path, _)| path).collect();
         for (dir, files) in &work.dirs {
-            put_known(&writer, tree, dir, files, &pending, newest)?;
+            put_known(&writer, tree, dir, files, &failed, newest)?;
         }
         writer.stamp(tree, vault.clock.now().as_millisecond(), &pending)?;
     }

@@ -136,8 +136,9 @@ fn fill(
     progress.begin("committing", None);
     if let Some(tree) = tree {
         let newest = newest_trusted(vault);
+        let failed: HashSet<&VaultPath> = pending.iter().map(|(path, _)| path).collect();
         for (dir, files) in by_dir(files) {
-            put_known(&writer, tree, &dir, &files, &pending, newest)?;
+            put_known(&writer, tree, &dir, &files, &failed, newest)?;
         }
         writer.stamp(tree, vault.clock.now().as_millisecond(), &pending)?;
     }

@@ -31,6 +31,7 @@ use super::progress::Progress;
 use super::vault::Vault;
 use crate::catalog::{Catalog, Side, State};
 use crate::index::text::TextIndex;
+use crate::model::access::Access;
 use crate::model::clock::Stopwatch;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::Oid;
@@ -76,6 +77,16 @@ pub struct ReindexAnswer {
     pub problems: Vec<FileProblem>,
     /// The state.
     pub freshness: Freshness,
+}
+
+impl ReindexAnswer {
+    /// The answer as a reader is told it: the problems are of the files as they stand, which are no agent's to know.
+    #[must_use]
+    pub fn told_to(mut self, access: &Access) -> ReindexAnswer {
+        let reads = access.reads();
+        self.problems.retain(|problem| !access.is_agent() && reads.holds(&problem.path));
+        self
+    }
 }
 
 /// Something that is wrong with a file.

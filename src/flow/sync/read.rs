@@ -180,7 +180,9 @@ impl Desk<'_> {
         }
         if bytes[..bytes.len().min(8192)].contains(&0) {
             let finding = problem("index.binary", "it is not text".to_owned(), "give it another ending");
-            return (FileKind::Other, bare(path, String::new(), vec![finding]), Vec::new());
+            let mut memory = bare(path, String::new(), vec![finding]);
+            memory.front.sensitivity = markdown::sensitivity(bytes, &self.config.fields);
+            return (FileKind::Other, memory, Vec::new());
         }
         let mut read = bytes;
         let mut problems = Vec::new();

@@ -1,6 +1,6 @@
 //! What differs between the index and what is there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::source::Taken;
@@ -12,6 +12,7 @@ use crate::model::fault::Fault;
 use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
+use crate::store::files;
 use crate::store::walk::{FileStat, Walk, WalkOptions, walk};
 
 /// What a look found.
@@ -119,9 +120,10 @@ pub(super) fn walk_all(vault: &Vault<'_>, root: &Path) -> Result<Walk, Cancelled
     Ok(walked)
 }
 
-/// What the file system says now of a file that the walk left out, if a plain file stands there.
+/// What the file system says now of a file that the walk left out, if a plain file stands there, and not behind a
+/// link that leaves the vault.
 pub(super) fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
-    let data = root.join(path.as_str()).symlink_metadata().ok()?;
+    let data = files::place(root, path).ok()?.symlink_metadata().ok()?;
     data.is_file().then(|| FileStat::of(path.clone(), &data))
 }
 
@@ -170,8 +172,9 @@ fn compare(
             _ => work.gone.push(path),
         }
     }
+    let found: HashSet<VaultPath> = extra.iter().map(|file| file.path.clone()).collect();
     for (path, oid) in in_main {
-        if oid.is_some() && !walked_has(path) && extra.iter().all(|file| file.path != *path) {
+        if oid.is_some() && !walked_has(path) && !found.contains(path) {
             extra.extend(stat(root, path));
         }
     }
