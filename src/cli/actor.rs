@@ -147,7 +147,9 @@ fn list(session: &mut Session<'_>) -> Result<Done, Fault> {
     for actor in &all {
         let kind = match actor.kind {
             ActorKind::Person => "person".to_owned(),
-            ActorKind::Agent => format!("agent ({})", actor.family.as_deref().unwrap_or("?")),
+            ActorKind::Agent => {
+                super::output::one_line(&format!("agent ({})", actor.family.as_deref().unwrap_or("?")))
+            }
         };
         let name = out.paint(Tone::Name, format!("{:width$}", actor.id.as_str()));
         let state = if actor.revoked.is_some() {

@@ -351,8 +351,8 @@ fn run(env: &Env, args: Vec<OsString>) -> u8 {
     };
     match session.out.finish() {
         Ok(()) => status,
-        // Nobody reads any more: `runebook ls | head` is no error.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        // Nobody reads any more: `runebook ls | head` is no error. What failed otherwise has failed all the same.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => status,
         Err(error) => {
             output::complain(&format!("writing the output: {error}"), None);
             Kind::Failed.exit_status()

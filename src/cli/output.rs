@@ -207,7 +207,7 @@ impl Output {
 
     fn say(&self, text: &str) {
         self.settle();
-        err_line(text);
+        err_line(&printable(text));
     }
 
     /// Whether stderr is a terminal that may show a bar.
@@ -259,18 +259,33 @@ pub(crate) fn moment(when: &str) -> String {
     format!("{date} {time} {offset}")
 }
 
-/// Text of the vault for a terminal: control characters are shown, not obeyed.
+/// Text of the vault for a terminal: control characters are shown, not obeyed. So are the marks of direction that let a
+/// line read otherwise than it is: a reviewer must see what is there.
 pub(crate) fn printable(text: &str) -> String {
-    if !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+    let odd = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
+    if !text.chars().any(odd) {
         return text.to_owned();
     }
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() && !matches!(c, '\n' | '\t') {
-                c.escape_unicode().collect::<Vec<_>>()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
+    text.chars().flat_map(|c| if odd(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// As [`printable`], on one line: a name with a line end in it must not look like two names.
+pub(crate) fn one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_vault_is_obeyed_by_a_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\r\u{9b}b\n\t日"), "a\\u{1b}[2J\\u{d}\\u{9b}b\n\t日");
+        assert_eq!(printable("\u{202e}txt.exe\u{2069}"), "\\u{202e}txt.exe\\u{2069}");
+        assert_eq!(one_line("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(printable("👩\u{200D}💻 می\u{200C}خواهم"), "👩\u{200D}💻 می\u{200C}خواهم");
+    }
 }

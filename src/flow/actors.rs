@@ -135,7 +135,7 @@ pub fn add(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Result<
     if let Some(other) = governance.actors.by_email(&email) {
         return Err(ActorError::Taken(format!("`{}` has the address {email} already", other.id)).into());
     }
-    let names: Vec<&str> = roles.iter().map(|role| role_name(*role)).collect();
+    let names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
     let entry = ActorEntry {
         id: request.id.as_str(),
         kind: request.kind,
@@ -203,15 +203,6 @@ fn roles(request: &Request) -> Result<Vec<Role>, ActorError> {
     roles.sort();
     roles.dedup();
     Ok(roles)
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Propose => "propose",
-        Role::Review => "review",
-        Role::Merge => "merge",
-        Role::Admin => "admin",
-    }
 }
 
 /// The text with an entry behind the last one; `None` where the list is no block of `- ` items at the file's end.
