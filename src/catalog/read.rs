@@ -426,6 +426,19 @@ impl Catalog {
         })
     }
 
+    /// The sensitivity of a path's content, if the catalog has it in whichever view.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn sensitivity_of(&self, path: &VaultPath, oid: Oid) -> Result<Option<Sensitivity>, CatalogError> {
+        self.check(|| {
+            let mut statement =
+                self.conn.prepare_cached("SELECT sensitivity FROM docs WHERE path = ?1 AND oid = ?2")?;
+            let row = statement.query_row(params![path.as_str(), oid.0], |row| row.get(0));
+            Ok(row.optional()?.map(sensitivity_from))
+        })
+    }
+
     /// The numbers of all documents whose text is searched, in order.
     ///
     /// # Errors

@@ -118,7 +118,8 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let message = format!("{shown} is found by an alias of {file} only; Obsidian does not follow it");
             let text = link.text.as_deref().unwrap_or(&link.target);
             let name = target_of(link, &file, subject);
-            sink.add("alias", line, message, Some(instead(link, &shown, &name, text)));
+            let fix = Some(instead(link, &shown, &name, text));
+            sink.add_naming("alias", line, message, fix, std::slice::from_ref(&file));
         }
         Resolution::Ambiguous(files) => {
             let (first, others) = match files.split_first() {
@@ -132,7 +133,7 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let near = nearest_place(&files, &memory.path).unwrap_or(first);
             let path = near.as_str().strip_suffix(".md").unwrap_or(near.as_str());
             let text = link.text.as_deref().unwrap_or(&link.target);
-            sink.add("ambiguous", line, message, Some(instead(link, &shown, path, text)));
+            sink.add_naming("ambiguous", line, message, Some(instead(link, &shown, path, text)), &files);
         }
         Resolution::Broken if leaves(link, &memory.path) => {
             let message = format!("{shown} leads out of the vault");
@@ -156,7 +157,7 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
                     Some(format!("did you mean {}?", names.join(" or ")))
                 }
             };
-            sink.add("broken", line, message, fix);
+            sink.add_naming("broken", line, message, fix, &near);
         }
     }
 }
@@ -249,14 +250,16 @@ fn fragment(
     let line = Some(link.line);
     if let Some(Fragment::Block(id)) = link.place() {
         if !anchors.has(&Fragment::Block(id.clone())) {
-            sink.add("block", line, format!("{shown}: {file} has no block ^{id}"), None);
+            let message = format!("{shown}: {file} has no block ^{id}");
+            sink.add_naming("block", line, message, None, std::slice::from_ref(file));
         }
     } else if !link.place().map_or_else(|| anchors.has_heading(fragment), |place| anchors.has(&place)) {
         let wanted = plain(fragment.rsplit('#').next().unwrap_or(fragment));
         let near = super::nearest::word(&wanted, anchors.headings.iter().map(String::as_str));
         let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
         let fix = near.map(|near| format!("did you mean #{near}?"));
-        sink.add("heading", line, format!("{shown}: {file} has no heading “{fragment}”"), fix);
+        let message = format!("{shown}: {file} has no heading “{fragment}”");
+        sink.add_naming("heading", line, message, fix, std::slice::from_ref(file));
     }
 }
 

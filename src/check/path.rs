@@ -207,7 +207,8 @@ fn twins(path: &VaultPath, subject: &Subject<'_>, sink: &mut Sink<'_>) {
         }
         let kind = if place == path { "this file" } else { "the directory" };
         let message = format!("{kind} `{place}` and `{other}` are one name on other systems");
-        sink.add("twin", None, message, Some(format!("rename one of them, or use `{other}`")));
+        let fix = format!("rename one of them, or use `{other}`");
+        sink.add_naming("twin", None, message, Some(fix), std::slice::from_ref(other));
         return;
     }
 }

@@ -98,6 +98,18 @@ impl Sink<'_> {
     /// Adds a finding of one of the check's cases; a case that is not listed is an error, so that nothing is
     /// lost by a slip of the pen.
     pub(super) fn add(&mut self, case: &str, line: Option<u32>, message: String, fix: Option<String>) {
+        self.add_naming(case, line, message, fix, &[]);
+    }
+
+    /// As [`Sink::add`], for a finding whose message or fix names other files than the one that is judged.
+    pub(super) fn add_naming(
+        &mut self,
+        case: &str,
+        line: Option<u32>,
+        message: String,
+        fix: Option<String>,
+        names: &[VaultPath],
+    ) {
         let rule = format!("{}.{case}", self.check.name);
         let built_in = self.check.cases.iter().find(|known| known.name == case);
         debug_assert!(built_in.is_some(), "{rule} is not listed");
@@ -107,7 +119,7 @@ impl Sink<'_> {
         });
         let severity = self.severity(&rule, built_in);
         let path = self.path.cloned();
-        self.findings.push(Finding { rule, severity, path, line, message, fix });
+        self.findings.push(Finding { rule, severity, path, line, message, fix, names: names.to_vec() });
     }
 
     /// Passes on what reading the file has found.

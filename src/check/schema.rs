@@ -112,7 +112,7 @@ fn identity(memory: &Memory, strict: bool, subject: &Subject<'_>, sink: &mut Sin
                 let message = format!("`id: {id}` is also the id of {other}");
                 let fix =
                     "a copy is a memory of its own: remove the id, `runebook new` gives another".to_owned();
-                sink.add("duplicate-id", line, message, Some(fix));
+                sink.add_naming("duplicate-id", line, message, Some(fix), std::slice::from_ref(other));
             }
         }
         text if strict => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::output::{Tone, printable};
+use super::output::{Tone, one_line};
 use super::progress::Bar;
 use super::{Done, Output, Session};
 use crate::flow::check::{self, Report};
@@ -41,11 +41,12 @@ const SHOWN: usize = 5;
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     check::known_rules(&args.rule)?;
     let vault = session.vault()?;
+    let access = super::propose::access_of(session, &vault)?;
     let report = match &args.proposal {
-        Some(id) => check::proposal(&vault, id)?,
+        Some(id) => check::proposal(&vault, &access, id)?,
         None => {
             let paths = check::places(&vault, &session.directory(), &args.paths)?;
-            check::work_tree(&vault, &paths, &Bar::new(session))?
+            check::work_tree(&vault, &access, &paths, &Bar::new(session))?
         }
     };
     let report = report.only(&args.rule);
@@ -70,7 +71,7 @@ fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {
     out.line(format!("{files} checked"));
     let widest = report.rules.iter().map(|count| count.rule.len()).max().unwrap_or_default();
     for count in &report.rules {
-        let severity = out.paint(count.severity.into(), format!("{:<7}", name(count.severity)));
+        let severity = out.paint(count.severity.into(), format!("{:<7}", count.severity.as_str()));
         let about = count.about.as_deref().unwrap_or_default();
         let line = format!("{:>7}  {severity}  {:<widest$}  {about}", count.findings, count.rule);
         out.line(line.trim_end());
@@ -100,33 +101,16 @@ fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {
     }
 }
 
-fn name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Person => "person",
-        Severity::Error => "error",
-    }
-}
-
 fn finding_lines(out: &mut Output, finding: &Finding) {
     let place = match (&finding.path, finding.line) {
         (Some(path), Some(line)) => format!("{}:{line}: ", out.paint(Tone::Path, one_line(path.as_str()))),
         (Some(path), None) => format!("{}: ", out.paint(Tone::Path, one_line(path.as_str()))),
         (None, _) => String::new(),
     };
-    let severity = out.paint(finding.severity.into(), name(finding.severity));
-    let message = printable(&one_line(&finding.message));
+    let severity = out.paint(finding.severity.into(), finding.severity.as_str());
+    let message = one_line(&finding.message);
     out.line(format!("{place}{severity} {}: {message}", finding.rule));
     if let Some(fix) = &finding.fix {
-        out.line(format!("    fix: {}", printable(&one_line(fix))));
+        out.line(format!("    fix: {}", one_line(fix)));
     }
-}
-
-/// One finding is one line, whatever stands in a file's name.
-fn one_line(text: &str) -> String {
-    if !text.contains(['\n', '\t']) {
-        return text.to_owned();
-    }
-    text.replace('\n', "\\n").replace('\t', "\\t")
 }

@@ -1,7 +1,6 @@
 //! `runebook commit`.
 
-use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Session};
 use crate::flow::commit::{self, Request};
 use crate::flow::{locate, own};

@@ -1,7 +1,6 @@
 //! `runebook doctor`.
 
-use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Output, Session};
 use crate::flow::doctor::{self, Explanation, Report};
 use crate::flow::locate;
@@ -86,15 +85,16 @@ fn explain(out: &mut Output, answer: &Explanation) {
     out.line(line);
     for may in &answer.may {
         let word = if may.may { out.paint(Tone::Good, "may    ") } else { out.paint(Tone::Bad, "may not") };
-        out.line(format!("  {word} {:8} {}", may.what, may.why));
+        out.line(format!("  {word} {:8} {}", may.what, one_line(&may.why)));
     }
     if !answer.held.require.is_empty() {
-        out.line(format!("  a memory needs {}", answer.held.require.join(", ")));
+        out.line(format!("  a memory needs {}", one_line(&answer.held.require.join(", "))));
     }
     let head = out.paint(Tone::Bold, "rules of .runebook/policy.yaml that hold, the last one wins");
     out.line(head);
     for rule in &answer.rules {
         let number = out.paint(Tone::Name, format!("{:>3}", rule.number));
-        out.line(format!("{number}  {}  {}", rule.paths.join(" "), rule.sets));
+        let (paths, sets) = (one_line(&rule.paths.join(" ")), one_line(&rule.sets.to_string()));
+        out.line(format!("{number}  {paths}  {sets}"));
     }
 }

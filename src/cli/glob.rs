@@ -1,7 +1,6 @@
 //! `runebook glob`.
 
-use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Session};
 use crate::flow::search;
 use crate::model::fault::Fault;

@@ -1,7 +1,6 @@
 //! `runebook grep`.
 
-use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Output, Session};
 use crate::flow::search::{self, Line, Request};
 use crate::model::fault::Fault;

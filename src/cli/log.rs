@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         Some(uri) => Some(super::propose::place(session, &vault, uri)?.path),
         None => None,
     };
-    let entries = log(&vault, path.as_ref(), args.number)?;
+    let entries = log(&vault, &super::propose::access_of(session, &vault)?, path.as_ref(), args.number)?;
     if entries.is_empty() && args.number > 0 && !session.out.json {
         nothing(session, &vault, args.uri.as_deref());
     }

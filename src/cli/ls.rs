@@ -1,6 +1,6 @@
 //! `runebook ls`.
 
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Session};
 use crate::flow::reader::Reader;
 use crate::flow::{browse, locate};
@@ -43,11 +43,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     for item in &found.items {
         let slash = if item.directory { "/" } else { "" };
         let shown = format!("{}{slash}", item.path);
-        let shown = if item.directory {
-            out.paint(Tone::Path, one_line(&shown))
-        } else {
-            out.plain(one_line(&shown))
-        };
+        let shown = if item.directory { out.paint(Tone::Path, one_line(&shown)) } else { one_line(&shown) };
         if args.long {
             let size = item.size.map_or_else(|| "-".to_owned(), |size| size.to_string());
             out.line(format!("{size:>width$}  {shown}"));
@@ -59,11 +55,6 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         explain_emptiness(session, &reader, &target);
     }
     Ok(Done::Yes)
-}
-
-/// A file's name with a newline must not look like two files.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace('\n', "\\n").replace('\t', "\\t")
 }
 
 fn explain_emptiness(session: &Session<'_>, reader: &Reader<'_, '_>, target: &locate::Target) {

@@ -28,7 +28,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let bar = Bar::new(session);
-    let answer = sync::reindex(&vault, args.full, &bar)?;
+    let access = super::propose::access_of(session, &vault)?;
+    let answer = sync::reindex(&vault, args.full, &bar)?.told_to(&access);
     if session.out.json {
         session.out.document(&answer);
         return Ok(Done::Yes);

@@ -1,7 +1,6 @@
 //! `runebook status`.
 
-use super::ls::one_line;
-use super::output::{Tone, moment};
+use super::output::{Tone, moment, one_line};
 use super::propose::tone as tone_of;
 use super::{Done, Output, Session};
 use crate::flow::status::{self, Status};
@@ -74,7 +73,7 @@ fn show(out: &mut Output, state: &Status) {
                 "behind; the next search catches up"
             };
             let notes = index.notes.iter().map(|note| format!("; {note}")).collect::<String>();
-            format!("{behind}{notes}")
+            out.plain(format!("{behind}{notes}"))
         }
         None => "none yet; the first search makes it".to_owned(),
     };
@@ -116,11 +115,11 @@ fn proposals(out: &mut Output, state: &Status) {
 
 fn changes(out: &mut Output, state: &Status) {
     let name = out.paint(Tone::Dim, format!("{:10}", "changes"));
-    if state.changed.is_empty() {
+    if state.uncommitted == 0 {
         out.line(format!("{name} none"));
         return;
     }
-    out.line(format!("{name} {} not committed (`runebook commit`)", state.changed.len()));
+    out.line(format!("{name} {} not committed (`runebook commit`)", state.uncommitted));
     for changed in state.changed.iter().take(SHOWN) {
         let (letter, tone) = match changed.change {
             _ if changed.unmerged => ("U", Tone::Bad),

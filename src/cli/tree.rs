@@ -1,7 +1,6 @@
 //! `runebook tree`.
 
-use super::ls::one_line;
-use super::output::Tone;
+use super::output::{Tone, one_line};
 use super::{Done, Output, Session};
 use crate::flow::browse::{self, Tree};
 use crate::flow::locate::LocateError;

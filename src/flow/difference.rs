@@ -3,9 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::reader::Reader;
-use super::vault::Vault;
-use crate::model::access::{Access, View};
 use crate::model::change::{DiffRecord, Entry, mode};
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
@@ -75,37 +72,6 @@ pub struct FileDiff {
 /// When a blob cannot be read.
 pub fn files(repo: &Repo, records: &[DiffRecord]) -> Result<Vec<FileDiff>, Fault> {
     records.iter().map(|record| Ok(file(repo, record)?)).collect()
-}
-
-/// Takes out what a reader may not see, by path or by what the file says of its sensitivity on either side.
-///
-/// # Errors
-/// When a blob cannot be read.
-pub fn visible(vault: &Vault<'_>, access: &Access, files: Vec<FileDiff>) -> Result<Vec<FileDiff>, Fault> {
-    let reader = Reader::new(vault, Access { actor: access.actor.clone(), view: View::Main })?;
-    let mut out = Vec::with_capacity(files.len());
-    for file in files {
-        if sees(&reader, &file)? {
-            out.push(file);
-        }
-    }
-    Ok(out)
-}
-
-fn sees(reader: &Reader<'_, '_>, file: &FileDiff) -> Result<bool, GitError> {
-    let Some(path) = VaultPath::from_disk(file.path.as_bytes()) else { return Ok(reader.sees_all()) };
-    if !reader.access.may_read(&path) {
-        return Ok(false);
-    }
-    if reader.sees_all() {
-        return Ok(true);
-    }
-    for oid in file.old.iter().chain(&file.new) {
-        if !reader.may_see(&path, &reader.vault.repo.blob(*oid)?) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The record of one path; `None` when nothing differs.

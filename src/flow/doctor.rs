@@ -71,6 +71,11 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
             index(&vault, &mut report);
             files(&vault, &mut report);
             env.go_on()?;
+            if let Ok(access) = reader::access(&vault, asked, None) {
+                let reads = access.reads();
+                let told = |path: &VaultPath| !access.is_agent() && reads.holds(path);
+                report.findings.retain(|finding| finding.path.as_ref().is_none_or(told));
+            }
         }
         Err(fault) => report.fault("vault.open", &fault),
     }
@@ -361,7 +366,8 @@ pub struct Explanation {
 /// # Errors
 /// When it is not known who acts, or main's settings cannot be read.
 pub fn explain(vault: &Vault<'_>, path: &VaultPath, asked: Option<&str>) -> Result<Explanation, Fault> {
-    use super::gate::people::{Reach, may_not_propose, role_name};
+    use super::gate::people::may_not_propose;
+    use crate::model::access::Reach;
     let governance = vault.governance(vault.main()?)?;
     let actor = acting::acting(vault, &governance, asked)?;
     let held = governance.rules.for_path(path);
@@ -386,7 +392,7 @@ pub fn explain(vault: &Vault<'_>, path: &VaultPath, asked: Option<&str>) -> Resu
     say("propose", refusal, "it has the role, and the policy lets it".to_owned());
     let missing = std::iter::once(&Role::Review).chain(&held.review_roles).find(|role| !actor.has(**role));
     let review = match missing {
-        Some(role) => Some(format!("it does not have the role {}", role_name(*role))),
+        Some(role) => Some(format!("it does not have the role {}", role.as_str())),
         None => (!Reach::of(actor.reviews.as_ref()).holds(path))
             .then(|| "the path is outside of its `reviews`".to_owned()),
     };

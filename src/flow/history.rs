@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::difference::{FileDiff, files, record, visible};
+use super::difference::{FileDiff, files, record};
 use super::locate::missing;
 use super::proposals::{Told, named_by, when};
 use super::propose::{Story, story};
-use super::reader::{ReadError, Reader};
+use super::reader::{ReadError, Reader, revision};
+use super::sight::Sight;
 use super::vault::Vault;
 use crate::model::access::{Access, View};
 use crate::model::change::{DiffRecord, Entry, mode};
@@ -63,17 +64,23 @@ pub fn merge_of(vault: &Vault<'_>, main: Oid, decide: Oid) -> Result<Option<Oid>
 }
 
 /// The newest commits of main's first-parent line, at most `most`; with a path only those that change something at or
-/// below it.
+/// below it. Of a path that the reader may not see nothing is told.
 ///
 /// # Errors
 /// When a commit is missing or damaged.
-pub fn log(vault: &Vault<'_>, path: Option<&VaultPath>, most: usize) -> Result<Vec<Entered>, Fault> {
+pub fn log(
+    vault: &Vault<'_>,
+    access: &Access,
+    path: Option<&VaultPath>,
+    most: usize,
+) -> Result<Vec<Entered>, Fault> {
     let repo = &vault.repo;
+    let sight = Sight::of(vault, access)?;
     let mut out = Vec::new();
     let mut at = Some(vault.main()?);
     while let Some(commit) = at.filter(|_| out.len() < most) {
         let before = repo.parents(commit)?.first().copied();
-        if changes(repo, path, commit, before)? {
+        if changes(repo, &sight, path, commit, before)? {
             out.push(entered(repo, commit)?);
         }
         at = before;
@@ -83,17 +90,23 @@ pub fn log(vault: &Vault<'_>, path: Option<&VaultPath>, most: usize) -> Result<V
 
 fn changes(
     repo: &Repo,
+    sight: &Sight<'_, '_>,
     path: Option<&VaultPath>,
     commit: Oid,
     before: Option<Oid>,
-) -> Result<bool, GitError> {
+) -> Result<bool, Fault> {
     let Some(path) = path.filter(|path| !path.is_root()) else { return Ok(true) };
     let at = |commit: Oid| -> Result<Option<Entry>, GitError> { repo.entry_at(repo.tree_of(commit)?, path) };
     let old = match before {
         Some(before) => at(before)?,
         None => None,
     };
-    Ok(at(commit)? != old)
+    let new = at(commit)?;
+    match record(path, old, new) {
+        None => Ok(false),
+        Some(one) if one.old_mode == mode::TREE || one.new_mode == mode::TREE => Ok(true),
+        Some(one) => Ok(sight.seen(&[one])?.whole),
+    }
 }
 
 /// One commit of main with what its branch tells.
@@ -223,6 +236,7 @@ pub fn show(vault: &Vault<'_>, access: &Access, text: &str) -> Result<Thing, Fau
         let one = OneEvent { proposal: event.proposal, digest: event.digest, base: event.base, told };
         return Ok(Thing::Event(Box::new(one)));
     }
+    let oid = revision(vault, access, &oid.to_string())?;
     let before = repo.parents(oid)?.first().copied();
     let before = before.map(|before| repo.tree_of(before)).transpose()?;
     let records = repo.diff(before, Some(repo.tree_of(oid)?))?;
@@ -230,7 +244,7 @@ pub fn show(vault: &Vault<'_>, access: &Access, text: &str) -> Result<Thing, Fau
     let one = OneCommit {
         entered: entered(repo, oid)?,
         message,
-        files: visible(vault, access, files(repo, &records)?)?,
+        files: Sight::of(vault, access)?.files(files(repo, &records)?)?,
     };
     Ok(Thing::Commit(Box::new(one)))
 }
@@ -264,15 +278,15 @@ pub struct Difference {
 pub fn diff(vault: &Vault<'_>, access: &Access, compare: &Compare) -> Result<Difference, Fault> {
     let repo = &vault.repo;
     let (from, from_words) = match &compare.from {
-        Some(text) => side(vault, text)?,
+        Some(text) => side(vault, access, text)?,
         None => (vault.main()?, vault.config.main_branch.clone()),
     };
     let (records, to) = match &compare.to {
         Some(text) => {
-            let (to, words) = side(vault, text)?;
+            let (to, words) = side(vault, access, text)?;
             (repo.diff(Some(repo.tree_of(from)?), Some(repo.tree_of(to)?))?, words)
         }
-        None if access.actor.as_ref().is_some_and(|actor| !actor.is_person()) => {
+        None if access.is_agent() => {
             return Err(ReadError::Unapproved("the work tree".to_owned()).into());
         }
         None => (with_work_tree(vault, from, compare.below.as_ref())?, "the work tree".to_owned()),
@@ -289,21 +303,21 @@ pub fn diff(vault: &Vault<'_>, access: &Access, compare: &Compare) -> Result<Dif
         let reader = Reader::new(vault, Access { actor: access.actor.clone(), view: View::Main })?;
         let here = || repo.work_dir().is_some_and(|root| root.join(below.as_str()).exists());
         // Who does not see all must not learn from this what there is.
-        if reader.sees_all() && repo.entry_at(repo.tree_of(from)?, below)?.is_none() && !here() {
+        if !access.is_narrow() && repo.entry_at(repo.tree_of(from)?, below)?.is_none() && !here() {
             return Err(missing(&reader, below.as_str(), below)?.into());
         }
     }
-    let files = visible(vault, access, files(repo, &records)?)?;
+    let files = Sight::of(vault, access)?.files(files(repo, &records)?)?;
     Ok(Difference { from: from_words, to, files })
 }
 
 /// A revision or a proposal's name.
-fn side(vault: &Vault<'_>, text: &str) -> Result<(Oid, String), Fault> {
+fn side(vault: &Vault<'_>, access: &Access, text: &str) -> Result<(Oid, String), Fault> {
     if let Ok(id) = named_by(vault, None, Some(text)) {
         let (tip, _) = super::branch::Branch::find(&vault.repo, &id)?;
         return Ok((tip, format!("proposal {id}")));
     }
-    Ok((vault.repo.resolve(text)?, text.to_owned()))
+    Ok((revision(vault, access, text)?, text.to_owned()))
 }
 
 /// The work tree's files against a commit: what HEAD has in common with it is compared as trees, the rest as files.

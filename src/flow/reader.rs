@@ -1,12 +1,15 @@
 //! Reading the vault as somebody: the files for a person, main for an agent, both through an [`Access`].
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::acting::{self, ActingError};
+use super::sync;
 use super::vault::Vault;
+use crate::catalog::Catalog;
 use crate::markdown;
-use crate::model::access::{Access, View};
+use crate::model::access::{Access, Reach, View};
 use crate::model::actor::Sensitivity;
 use crate::model::change::{ChangeSet, Entry, mode};
 use crate::model::fault::{Explain, Fault, Kind};
@@ -23,9 +26,6 @@ pub enum ReadError {
     /// An agent asks for a state that was never approved.
     #[error("`{0}` is no state of the approved branch, and agents read approved memories only")]
     Unapproved(String),
-    /// A glob of the reader's is malformed.
-    #[error("the actor's `reads` cannot be used: {0}")]
-    Reads(String),
 }
 
 impl Explain for ReadError {
@@ -34,12 +34,7 @@ impl Explain for ReadError {
     }
 
     fn hint(&self) -> Option<String> {
-        match self {
-            ReadError::Unapproved(_) => {
-                Some("leave `--rev` out, or name a commit of the approved branch".to_owned())
-            }
-            ReadError::Reads(_) => Some("an admin mends it in .runebook/actors.yaml".to_owned()),
-        }
+        Some("name a commit of the approved branch, or a proposal".to_owned())
     }
 }
 
@@ -75,6 +70,8 @@ pub struct Reader<'v, 'e> {
     /// Who reads, and what.
     pub access: Access,
     state: State,
+    reads: Reach,
+    catalog: OnceCell<Option<Catalog>>,
 }
 
 /// Who reads, and what: an agent reads main, a person the files. `asked` is the flag `--as`.
@@ -95,19 +92,25 @@ pub fn access(vault: &Vault<'_>, asked: Option<&str>, rev: Option<&str>) -> Resu
         }
         Err(_) => None,
     };
-    let agent = actor.as_ref().is_some_and(|actor| !actor.is_person());
-    let view = match rev {
-        Some(rev) => {
-            let commit = vault.repo.resolve(rev)?;
-            if agent && !vault.repo.is_ancestor(commit, vault.main()?)? {
-                return Err(ReadError::Unapproved(rev.to_owned()).into());
-            }
-            View::Revision(commit.to_string())
-        }
-        None if agent || vault.repo.work_dir().is_none() => View::Main,
+    let mut access = Access { actor, view: View::Main };
+    access.view = match rev {
+        Some(rev) => View::Revision(revision(vault, &access, rev)?.to_string()),
+        None if access.is_agent() || vault.repo.work_dir().is_none() => View::Main,
         None => View::WorkTree,
     };
-    Ok(Access { actor, view })
+    Ok(access)
+}
+
+/// The commit that a revision names, for somebody who wants to read it: an agent reads what was approved.
+///
+/// # Errors
+/// When it names none, or an agent asks for what never was on main.
+pub fn revision(vault: &Vault<'_>, access: &Access, rev: &str) -> Result<Oid, Fault> {
+    let commit = vault.repo.resolve(rev)?;
+    if access.is_agent() && !vault.repo.is_ancestor(commit, vault.main()?)? {
+        return Err(ReadError::Unapproved(rev.to_owned()).into());
+    }
+    Ok(commit)
 }
 
 impl<'v, 'e> Reader<'v, 'e> {
@@ -122,7 +125,7 @@ impl<'v, 'e> Reader<'v, 'e> {
             View::Revision(rev) => State::Tree(vault.repo.tree_of(vault.repo.resolve(rev)?)?),
             View::Proposal(id) => State::Tree(vault.repo.tree_of(vault.repo.resolve(&id.open_ref())?)?),
         };
-        Ok(Reader { vault, access, state })
+        Ok(Reader { vault, reads: access.reads(), access, state, catalog: OnceCell::new() })
     }
 
     /// The reader that the command line asks for: see [`access`].
@@ -185,7 +188,8 @@ impl<'v, 'e> Reader<'v, 'e> {
             State::Tree(tree) => self.vault.repo.entry_at(*tree, path)?.and_then(stands),
         };
         Ok(match found {
-            Some(Stands::File) if !self.access.may_read(path) => None,
+            Some(Stands::File) if !self.reads.holds(path) => None,
+            Some(Stands::File) if !self.sees_all() => self.read(path)?.map(|_| Stands::File),
             Some(Stands::Directory) if !self.may_enter(path) => None,
             found => found,
         })
@@ -212,7 +216,7 @@ impl<'v, 'e> Reader<'v, 'e> {
     /// # Errors
     /// When it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Fault> {
-        if is_git(path) || !self.access.may_read(path) {
+        if is_git(path) || !self.reads.holds(path) {
             return Ok(None);
         }
         let bytes = match &self.state {
@@ -232,8 +236,8 @@ impl<'v, 'e> Reader<'v, 'e> {
         if self.access.may_see(Sensitivity::Restricted) || !path.is_markdown() {
             return true;
         }
-        let memory = markdown::read(path, bytes, &self.vault.config.fields);
-        self.access.may_see(markdown::sensitivity(&memory))
+        let said = markdown::sensitivity(bytes, &self.vault.config.fields);
+        self.access.may_see(said.unwrap_or_default())
     }
 
     /// Whether the reader is cleared for everything that it may read.
@@ -259,26 +263,52 @@ impl<'v, 'e> Reader<'v, 'e> {
                 };
                 let found = walk(root, &options);
                 self.vault.env.go_on()?;
-                Listing {
-                    files: found.files.into_iter().map(|file| (file.path, Some(file.size))).collect(),
-                    directories: found.directories,
-                    problems: found.problems,
+                let mut files = Vec::with_capacity(found.files.len());
+                for file in found.files.into_iter().filter(|file| self.reads.holds(&file.path)) {
+                    if self.sees_all() || self.read(&file.path)?.is_some() {
+                        files.push((file.path, Some(file.size)));
+                    }
                 }
+                let may_read = |finding: &Finding| finding.path.as_ref().is_none_or(|p| self.reads.holds(p));
+                let problems = found.problems.into_iter().filter(may_read).collect();
+                Listing { files, directories: found.directories, problems }
             }
             State::Tree(tree) => {
-                let mut out = Listing::default();
+                let (mut out, mut files) = (Listing::default(), Vec::new());
                 if let Some(entry) = self.vault.repo.entry_at(*tree, below)?.filter(|e| e.mode == mode::TREE)
                 {
-                    self.list_tree(entry.oid, below, depth.unwrap_or(usize::MAX), hidden, &mut out)?;
+                    let depth = depth.unwrap_or(usize::MAX);
+                    self.list_tree(entry.oid, below, depth, hidden, &mut (&mut files, &mut out.directories))?;
+                }
+                for (path, oid) in files.into_iter().filter(|(path, _)| self.reads.holds(path)) {
+                    if self.is_cleared(&path, oid)? {
+                        out.files.push((path, None));
+                    }
                 }
                 out.files.sort();
                 out.directories.sort();
                 out
             }
         };
-        out.files.retain(|(path, _)| self.access.may_read(path));
         out.directories.retain(|path| self.may_enter(path));
         Ok(out)
+    }
+
+    /// As [`Reader::may_see`], for a blob: the catalog knows most of them without reading them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_cleared(&self, path: &VaultPath, blob: Oid) -> Result<bool, Fault> {
+        if self.sees_all() || !path.is_markdown() {
+            return Ok(true);
+        }
+        let catalog = self.catalog.get_or_init(|| sync::open(self.vault).ok());
+        // A catalog that cannot be read knows nothing.
+        let known = catalog.as_ref().and_then(|catalog| catalog.sensitivity_of(path, blob).ok().flatten());
+        match known {
+            Some(sensitivity) => Ok(self.access.may_see(sensitivity)),
+            None => Ok(self.may_see(path, &self.vault.repo.blob(blob)?)),
+        }
     }
 
     fn list_tree(
@@ -287,7 +317,7 @@ impl<'v, 'e> Reader<'v, 'e> {
         at: &VaultPath,
         depth: usize,
         hidden: bool,
-        out: &mut Listing,
+        out: &mut (&mut Vec<(VaultPath, Oid)>, &mut Vec<VaultPath>),
     ) -> Result<(), Fault> {
         self.vault.env.go_on()?;
         for (name, entry) in self.vault.repo.tree(tree)? {
@@ -297,9 +327,9 @@ impl<'v, 'e> Reader<'v, 'e> {
                 continue;
             }
             match stands(entry) {
-                Some(Stands::File) => out.files.push((path, None)),
+                Some(Stands::File) => out.0.push((path, entry.oid)),
                 Some(Stands::Directory) => {
-                    out.directories.push(path.clone());
+                    out.1.push(path.clone());
                     if depth > 1 && path.as_str().matches('/').count() < 200 {
                         self.list_tree(entry.oid, &path, depth - 1, hidden, out)?;
                     }

@@ -7,13 +7,15 @@ use serde::Serialize;
 
 use super::branch::Branch;
 use super::decide::Decision;
-use super::difference::{FileDiff, files, visible};
+use super::difference::{FileDiff, files};
 use super::events::{self, Draft};
 use super::evidence::{Evidence, cited, excerpt};
-use super::gate::people::{Reach, makers, same_principal};
-use super::proposals::{Assessed, Told, assess, open_ones, open_tip, told, when};
+use super::gate::people::{makers, same_principal};
+use super::listed::{Listed, line};
+use super::proposals::{Assessed, Told, assess, open_ones, open_tip, told};
+use super::sight::Sight;
 use super::vault::Vault;
-use crate::model::access::Access;
+use crate::model::access::{Access, Reach, View};
 use crate::model::actor::{Actor, Actors, Role};
 use crate::model::change::mode;
 use crate::model::event::{EventKind, Remark, Verdict};
@@ -60,6 +62,14 @@ pub enum ReviewError {
         /// The path.
         path: VaultPath,
     },
+    /// Some of it is hidden from the actor.
+    #[error("`{actor}` cannot review {id}: it changes files that `{actor}` may not read")]
+    Unseen {
+        /// The actor.
+        actor: ActorId,
+        /// The proposal.
+        id: ProposalId,
+    },
     /// Nothing was submitted yet.
     #[error("proposal {0} is a draft: what stands on its branch was not submitted for review")]
     Draft(ProposalId),
@@ -100,9 +110,10 @@ pub enum ReviewError {
 impl Explain for ReviewError {
     fn kind(&self) -> Kind {
         match self {
-            ReviewError::NoRole { .. } | ReviewError::OwnWork { .. } | ReviewError::OutOfReach { .. } => {
-                Kind::NotAllowed
-            }
+            ReviewError::NoRole { .. }
+            | ReviewError::OwnWork { .. }
+            | ReviewError::OutOfReach { .. }
+            | ReviewError::Unseen { .. } => Kind::NotAllowed,
             ReviewError::Draft(_) | ReviewError::Changed { .. } => Kind::Conflict,
             ReviewError::NothingToLift { .. } => Kind::Nothing,
             _ => Kind::Usage,
@@ -115,6 +126,7 @@ impl Explain for ReviewError {
                 "`runebook actor list` shows who may review; an admin changes roles in .runebook/actors.yaml"
                     .to_owned()
             }
+            ReviewError::Unseen { .. } => "somebody who may read all of it must look at it".to_owned(),
             ReviewError::OwnWork { id, .. } => {
                 format!("somebody else must look at it; `runebook review comment {id}` is open to everybody")
             }
@@ -134,72 +146,6 @@ impl Explain for ReviewError {
     }
 }
 
-/// A proposal in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Listed {
-    /// Its name.
-    pub id: ProposalId,
-    /// What it is about.
-    pub title: String,
-    /// Where it stands; absent when the branch cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
-    /// Who opened it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposer: Option<ActorId>,
-    /// How many revisions were submitted.
-    pub revision: u32,
-    /// How many files it changes.
-    pub files: u32,
-    /// The present digest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
-    /// When it was opened, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub opened: Option<String>,
-    /// What is still needed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-    /// Why the branch cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// One open proposal as a line of a list; a branch that cannot be read is a line too.
-#[must_use]
-pub fn listed(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Listed {
-    match assess(vault, main, id, tip) {
-        Ok(assessed) => {
-            let opened = assessed.branch.open().map(|(commit, _, _)| when(commit.commit.author.time));
-            let decision = assessed.decision;
-            Listed {
-                id: id.clone(),
-                title: decision.title,
-                state: Some(decision.state),
-                proposer: Some(decision.proposer),
-                revision: decision.revision,
-                files: assessed.branch.records.len() as u32,
-                digest: Some(decision.digest),
-                opened,
-                missing: decision.missing,
-                problem: None,
-            }
-        }
-        Err(fault) => Listed {
-            id: id.clone(),
-            title: String::new(),
-            state: None,
-            proposer: None,
-            revision: 0,
-            files: 0,
-            digest: None,
-            opened: None,
-            missing: Vec::new(),
-            problem: Some(fault.to_string()),
-        },
-    }
-}
-
 /// The submitted proposals that `actor` may review and has not approved as they stand; longest waiting first.
 ///
 /// # Errors
@@ -216,7 +162,7 @@ pub fn queue(vault: &Vault<'_>, actor: &Actor) -> Result<Vec<Listed>, Fault> {
         );
         let said = assessed.decision.approvals.iter().any(|voice| voice.actor == actor.id);
         if waits && !said && may_review(&assessed.branch, &actors, actor).is_ok() {
-            out.push(listed(vault, main, &id, tip));
+            out.push(line(&id, assessed));
         }
     }
     out.sort_by(|a, b| a.opened.cmp(&b.opened).then_with(|| a.id.cmp(&b.id)));
@@ -258,12 +204,20 @@ pub fn show(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Revie
     let main = vault.main()?;
     let tip = open_tip(vault, id)?;
     let assessed = assess(vault, main, id, tip)?;
-    let files = shown(vault, access, &assessed)?;
+    let sight = Sight::of(vault, access)?;
+    let seen = sight.seen(&assessed.branch.records)?;
+    let files = shown(vault, access, &sight, &assessed)?;
     let events = told(&assessed.branch);
-    Ok(Review { decision: assessed.decision, findings: assessed.findings, files, events })
+    let findings = sight.findings(&seen, assessed.findings)?;
+    Ok(Review { decision: Sight::decision(&seen, assessed.decision), findings, files, events })
 }
 
-fn shown(vault: &Vault<'_>, access: &Access, assessed: &Assessed) -> Result<Vec<Shown>, Fault> {
+fn shown(
+    vault: &Vault<'_>,
+    access: &Access,
+    sight: &Sight<'_, '_>,
+    assessed: &Assessed,
+) -> Result<Vec<Shown>, Fault> {
     let repo = &vault.repo;
     let text = |of: u32, oid: Oid| -> Result<Option<String>, Fault> {
         if !matches!(of, mode::FILE | mode::EXECUTABLE) || repo.blob_size(oid)? > MAX_BEFORE as u64 {
@@ -273,7 +227,7 @@ fn shown(vault: &Vault<'_>, access: &Access, assessed: &Assessed) -> Result<Vec<
     };
     let mut out = Vec::new();
     for (record, diff) in assessed.branch.records.iter().zip(files(repo, &assessed.branch.records)?) {
-        let Some(diff) = visible(vault, access, vec![diff])?.pop() else { continue };
+        let Some(diff) = sight.files(vec![diff])?.pop() else { continue };
         let before = text(record.old_mode, record.old_oid)?;
         let after = text(record.new_mode, record.new_oid)?.unwrap_or_default();
         let mut evidence = cited(&after);
@@ -334,6 +288,10 @@ pub fn say(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Record
                 let actors = vault.governance(main)?.actors;
                 may_review(&branch, &actors, actor)?;
                 fits(&branch, request, verdict)?;
+                let access = Access { actor: Some(actor.clone()), view: View::Main };
+                if !Sight::of(vault, &access)?.seen(&branch.records)?.whole {
+                    return Err(ReviewError::Unseen { actor: actor.id.clone(), id: branch.id }.into());
+                }
                 Draft::review(verdict, comments)
             }
             None if comments.is_empty() && request.message.is_none() => {
@@ -346,7 +304,7 @@ pub fn say(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Record
             None => draft,
         };
         let event = events::append(vault, &branch, actor, draft)?;
-        recorded(vault, main, &request.id, event)
+        recorded(vault, main, actor, &request.id, event)
     })
 }
 
@@ -364,8 +322,17 @@ pub(super) fn retried<T>(mut attempt: impl FnMut() -> Result<T, Fault>) -> Resul
     attempt()
 }
 
-fn recorded(vault: &Vault<'_>, main: Oid, id: &ProposalId, event: Oid) -> Result<Recorded, Fault> {
-    let decision = assess(vault, main, id, event)?.decision;
+fn recorded(
+    vault: &Vault<'_>,
+    main: Oid,
+    actor: &Actor,
+    id: &ProposalId,
+    event: Oid,
+) -> Result<Recorded, Fault> {
+    let assessed = assess(vault, main, id, event)?;
+    let access = Access { actor: Some(actor.clone()), view: View::Main };
+    let seen = Sight::of(vault, &access)?.seen(&assessed.branch.records)?;
+    let decision = Sight::decision(&seen, assessed.decision);
     Ok(Recorded {
         proposal: id.clone(),
         event,
@@ -459,6 +426,6 @@ pub fn lift(
             .ok_or_else(|| ReviewError::NothingToLift { actor: actor.id.clone(), id: id.clone() })?;
         let draft = Draft::lift(event).with_text(message.unwrap_or_default());
         let event = events::append(vault, &assessed.branch, actor, draft)?;
-        recorded(vault, main, id, event)
+        recorded(vault, main, actor, id, event)
     })
 }

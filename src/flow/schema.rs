@@ -57,7 +57,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("log", of::<super::history::Entered>()),
         ("merge", of::<super::merge::Merged>()),
         ("propose-from-worktree", of::<super::propose::Taken>()),
-        ("propose-list", of::<super::review::Listed>()),
+        ("propose-list", of::<super::listed::Listed>()),
         ("propose-new", of::<super::propose::New>()),
         ("propose-show", of::<super::propose::Story>()),
         ("propose-submit", of::<super::propose::Submitted>()),

@@ -9,12 +9,13 @@ use super::branch::Branch;
 use super::sync::Freshness;
 use super::vault::Vault;
 use super::{acting, proposals, sync};
+use crate::model::access::Reach;
 use crate::model::event::Data;
 use crate::model::fault::Fault;
 use crate::model::id::{ActorId, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::proposal::State;
-use crate::store::git::{Differs, Head};
+use crate::store::git::{Differs, Head, WorkChange};
 
 /// Of how many proposals the state is told.
 const JUDGED: usize = 20;
@@ -70,7 +71,9 @@ pub struct Status {
     pub actor: Option<ActorId>,
     /// Why it is not known who acts.
     pub nobody: Option<String>,
-    /// The files that are not as HEAD has them.
+    /// How many files are not as HEAD has them.
+    pub uncommitted: u64,
+    /// Those of them that the reader may see; an agent sees approved states only.
     pub changed: Vec<Changed>,
     /// From which state the index was made; absent while there is none.
     pub index: Option<Freshness>,
@@ -88,14 +91,21 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
     let who =
         vault.main().and_then(|main| vault.governance(main)).and_then(|g| acting::acting(vault, &g, asked));
     let (actor, nobody) = match who {
-        Ok(actor) => (Some(actor.id), None),
+        Ok(actor) => (Some(actor), None),
         Err(why) => (None, Some(why.to_string())),
     };
     let changed = match repo.work_dir() {
         Some(_) => repo.changes(&[])?,
         None => Vec::new(),
     };
-    let changed = changed.into_iter().map(|change| Changed {
+    // What nobody approved is no agent's to read, not even its name; that something waits is.
+    let uncommitted = changed.len() as u64;
+    let (agent, reads) = match &actor {
+        Some(actor) => (!actor.is_person(), Reach::of(actor.reads.as_ref())),
+        None => (false, Reach::of(None)),
+    };
+    let told = |change: &WorkChange| !agent && change.path.as_ref().is_none_or(|path| reads.holds(path));
+    let changed = changed.into_iter().filter(told).map(|change| Changed {
         change: change.overall(),
         staged: change.staged.is_some(),
         unmerged: change.unmerged,
@@ -111,8 +121,9 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
             Head::Detached(_) => None,
         },
         under_way: repo.under_way().map(str::to_owned),
-        actor,
+        actor: actor.map(|actor| actor.id),
         nobody,
+        uncommitted,
         changed: changed.collect(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         proposals: main.map_or(Ok(Vec::new()), |main| waiting(vault, main))?,

@@ -6,7 +6,6 @@ use super::extract::{Candidate, budget, choose, cost, join, list};
 use super::sentences::sentences;
 use super::terms::terms;
 use super::{ABSTRACT_TOKENS, INDEX_FILE};
-use crate::markdown;
 use crate::markdown::prose::{Part, Passage, one_line, passages};
 use crate::model::actor::Sensitivity;
 use crate::model::link::name_key;
@@ -47,7 +46,7 @@ pub fn leaf(memory: &Memory) -> Option<Leaf> {
     if memory.template {
         return None;
     }
-    let sensitivity = markdown::sensitivity(memory);
+    let sensitivity = memory.front.sensitivity.unwrap_or_default();
     if sensitivity >= Sensitivity::Confidential {
         return Some(Leaf {
             title: String::new(),
@@ -202,6 +201,7 @@ pub(super) fn link_name(target: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown;
     use crate::model::path::VaultPath;
 
     fn of(path: &str, text: &str) -> Option<Leaf> {

@@ -12,6 +12,8 @@ use crate::model::memory::Tag;
 
 /// A block over this many bytes is served as text.
 const MAX_BYTES: usize = 1 << 20;
+/// How many lines of a head that cannot be read are searched for what must not be missed.
+const MAX_LINES: usize = 200;
 
 /// What stands at a file's head.
 #[derive(Debug, Default)]
@@ -61,13 +63,14 @@ fn block(text: &str) -> Option<(Range<usize>, Range<usize>)> {
 
 /// Reads what stands at the head of a text.
 pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
-    let Some((yaml, block)) = block(text) else { return unclosed(text) };
+    let Some((yaml, block)) = block(text) else { return unclosed(text, names) };
     let mut front = Front { block, yaml_start: yaml.start, ..Front::default() };
     let source = &text[yaml.clone()];
     front.fields.present = true;
     if source.len() > MAX_BYTES {
         let why = format!("the front matter has {} bytes; {MAX_BYTES} are read", source.len());
         front.problems.push(error("schema.yaml", 1, why));
+        front.fields.sensitivity = by_eye(source, names);
         return front;
     }
     let wide = full_width_colons(source);
@@ -101,6 +104,9 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
         Err(broken) => front.problems.push(no_yaml(source, &broken)),
     }
     front.problems.extend(wide);
+    if front.fields.present && !front.readable {
+        front.fields.sensitivity = by_eye(source, names);
+    }
     let lines = Lines::of(source);
     for entry in &front.properties {
         cut_at_hash(source, &lines, &entry.value, &mut front.problems);
@@ -135,7 +141,7 @@ fn no_yaml(source: &str, broken: &yaml::Broken) -> Finding {
     error("schema.yaml", line, why).with_fix(format!("{fix}; until then the file is served as text"))
 }
 
-fn unclosed(text: &str) -> Front {
+fn unclosed(text: &str, names: &BTreeMap<String, String>) -> Front {
     let (end, next) = line_at(text, 0);
     let mut front = Front::default();
     if text[..end].trim_end() == "---" && next < text.len() {
@@ -144,6 +150,7 @@ fn unclosed(text: &str) -> Front {
         if key.is_some_and(|key| {
             !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
         }) {
+            front.fields.sensitivity = by_eye(&text[next..], names);
             let why = "the front matter has no closing `---`, so it is read as text";
             front
                 .problems
@@ -231,7 +238,8 @@ fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>)
     fields.trust = one_of("trust", TRUSTS);
     fields.confidence = share("confidence");
     fields.importance = share("importance");
-    fields.sensitivity = text("sensitivity").and_then(|t| sensitivity(&t.to_lowercase()));
+    fields.sensitivity =
+        get("sensitivity").filter(|node| !node.json().is_null()).map(|node| sensitivity(node.text()));
     fields.status = one_of("status", STATUSES);
     fields.aliases = words("aliases", "alias").map(|node| list(node, &[','])).unwrap_or_default();
     if let Some(node) = words("tags", "tag") {
@@ -243,13 +251,27 @@ fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>)
     }
 }
 
-fn sensitivity(text: &str) -> Option<Sensitivity> {
-    Some(match text {
-        "normal" => Sensitivity::Normal,
-        "personal" => Sensitivity::Personal,
-        "confidential" => Sensitivity::Confidential,
-        "restricted" => Sensitivity::Restricted,
-        _ => return None,
+/// What a value says of the sensitivity. One that is none of our words hides the memory from everybody who is not
+/// cleared for all: a slip of the pen must not lay open what was to be kept.
+fn sensitivity(value: Option<&str>) -> Sensitivity {
+    match value.map(|text| text.trim().to_lowercase()).as_deref() {
+        Some("normal") => Sensitivity::Normal,
+        Some("personal") => Sensitivity::Personal,
+        Some("confidential") => Sensitivity::Confidential,
+        _ => Sensitivity::Restricted,
+    }
+}
+
+/// What a head that no parser reads says of its sensitivity, line by line.
+fn by_eye(head: &str, names: &BTreeMap<String, String>) -> Option<Sensitivity> {
+    let wanted = names.get("sensitivity").map_or("sensitivity", String::as_str);
+    lines(head).take(MAX_LINES).find_map(|line| {
+        let (key, value) = line.split_once([':', '：'])?;
+        if key.trim().trim_matches(['"', '\'']) != wanted {
+            return None;
+        }
+        let value = value.split('#').next().unwrap_or_default().trim();
+        Some(sensitivity(Some(value.trim_matches(['"', '\'']))))
     })
 }
 

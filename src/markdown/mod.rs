@@ -12,10 +12,8 @@ pub mod prose;
 mod read;
 pub mod relink;
 pub mod sections;
-mod sensitivity;
 pub mod tokens;
 mod yaml;
 
 use body::is_block_id;
-pub use read::read;
-pub use sensitivity::sensitivity;
+pub use read::{read, sensitivity};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::lines::Lines;
 use super::{body, front, links};
+use crate::model::actor::Sensitivity;
 use crate::model::finding::{Finding, Severity};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
@@ -58,6 +59,17 @@ pub fn read(path: &VaultPath, bytes: &[u8], fields: &BTreeMap<String, String>) -
         template,
         text,
     }
+}
+
+/// What a file's front matter says of its sensitivity, read or only looked at where no parser reads it; `None` where it
+/// says nothing. Much less work than [`read`].
+#[must_use]
+pub fn sensitivity(bytes: &[u8], fields: &BTreeMap<String, String>) -> Option<Sensitivity> {
+    let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    if !head.starts_with(b"---") {
+        return None;
+    }
+    front::read(&decode(bytes).0, fields).fields.sensitivity
 }
 
 /// The text of some bytes, and where the first ones are that are no UTF-8.

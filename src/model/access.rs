@@ -1,5 +1,7 @@
 //! Who reads, and which state of the vault.
 
+use globset::GlobMatcher;
+
 use super::actor::{Actor, Sensitivity};
 use super::id::ProposalId;
 use super::path::VaultPath;
@@ -28,16 +30,58 @@ pub struct Access {
 }
 
 impl Access {
+    /// The paths that the reader may see, compiled once for many questions.
+    #[must_use]
+    pub fn reads(&self) -> Reach {
+        Reach::of(self.actor.as_ref().and_then(|actor| actor.reads.as_ref()))
+    }
+
     /// Whether the reader may see a path at all.
     #[must_use]
     pub fn may_read(&self, path: &VaultPath) -> bool {
-        let Some(globs) = self.actor.as_ref().and_then(|actor| actor.reads.as_ref()) else { return true };
-        globs.iter().any(|glob| compile_glob(glob).is_ok_and(|g| g.is_match(path.as_str())))
+        self.reads().holds(path)
     }
 
     /// Whether the reader may see a memory of that sensitivity.
     #[must_use]
     pub fn may_see(&self, sensitivity: Sensitivity) -> bool {
         self.actor.as_ref().is_none_or(|actor| sensitivity <= actor.clearance())
+    }
+
+    /// Whether an agent reads, which sees approved states only.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        self.actor.as_ref().is_some_and(|actor| !actor.is_person())
+    }
+
+    /// Whether there may be something that the reader does not see.
+    #[must_use]
+    pub fn is_narrow(&self) -> bool {
+        self.actor.as_ref().is_some_and(|actor| actor.reads.is_some())
+            || !self.may_see(Sensitivity::Restricted)
+    }
+}
+
+/// An actor's globs (`reads`, `proposes`, `reviews`), compiled.
+#[derive(Debug)]
+pub struct Reach(Option<Vec<GlobMatcher>>);
+
+impl Reach {
+    /// Compiles a list of globs; no list reaches everything, a malformed glob nothing.
+    #[must_use]
+    pub fn of(globs: Option<&Vec<String>>) -> Reach {
+        Reach(globs.map(|globs| globs.iter().filter_map(|glob| compile_glob(glob).ok()).collect()))
+    }
+
+    /// Whether a path is within it.
+    #[must_use]
+    pub fn holds(&self, path: &VaultPath) -> bool {
+        self.holds_text(path.as_str())
+    }
+
+    /// Whether the path of a text is within it.
+    #[must_use]
+    pub fn holds_text(&self, path: &str) -> bool {
+        self.0.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.is_match(path)))
     }
 }

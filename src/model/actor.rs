@@ -29,6 +29,19 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    /// The word in `actors.yaml`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Propose => "propose",
+            Role::Review => "review",
+            Role::Merge => "merge",
+            Role::Admin => "admin",
+        }
+    }
+}
+
 /// How sensitive a memory is, and how sensitive ones an actor may see.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

@@ -19,6 +19,19 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// The word in a policy and for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Person => "person",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// One thing that a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -37,6 +50,9 @@ pub struct Finding {
     /// How to fix it, where there is a way.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fix: Option<String>,
+    /// Other files that message or fix name: whoever may not see one of them is not told.
+    #[serde(skip)]
+    pub names: Vec<VaultPath>,
 }
 
 impl Finding {
@@ -49,6 +65,7 @@ impl Finding {
             line: None,
             message: message.into(),
             fix: None,
+            names: Vec::new(),
         }
     }
 

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::cli::output::{Tone, moment, printable};
 use crate::cli::{Done, Output};
 use crate::flow::difference::{FileDiff, FileStatus};
+use crate::flow::listed::Listed;
 use crate::flow::proposals::Told;
 use crate::flow::propose::{Story, Submitted, Written};
-use crate::flow::review::Listed;
 use crate::model::event::{EventKind, Verdict};
 use crate::model::finding::Finding;
 use crate::model::proposal::State;
@@ -85,7 +85,7 @@ fn sentences(out: &mut Output, label: &str, all: &[String]) {
 }
 
 pub(super) fn submitted(out: &mut Output, submitted: &Submitted) -> Done {
-    let end = if submitted.is_stopped() { Done::Nothing } else { Done::Yes };
+    let end = if submitted.stopped { Done::Nothing } else { Done::Yes };
     if out.json {
         out.document(submitted);
         return end;

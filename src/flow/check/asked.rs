@@ -5,7 +5,9 @@ use std::path::{Component, Path, PathBuf};
 use super::Report;
 use crate::check;
 use crate::flow::proposals;
+use crate::flow::sight::Sight;
 use crate::flow::vault::Vault;
+use crate::model::access::Access;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
@@ -98,8 +100,11 @@ fn plain(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When there is no such open proposal, or it cannot be read.
-pub fn proposal(vault: &Vault<'_>, id: &str) -> Result<Report, Fault> {
+pub fn proposal(vault: &Vault<'_>, access: &Access, id: &str) -> Result<Report, Fault> {
     let id = proposals::named_by(vault, None, Some(id))?;
     let assessed = proposals::assess(vault, vault.main()?, &id, proposals::open_tip(vault, &id)?)?;
-    Ok(Report::of(assessed.branch.records.len() as u64, check::sorted(assessed.findings)))
+    let sight = Sight::of(vault, access)?;
+    let seen = sight.seen(&assessed.branch.records)?;
+    let findings = sight.findings(&seen, check::sorted(assessed.findings))?;
+    Ok(Report::of(assessed.branch.records.len() as u64, findings))
 }

@@ -9,8 +9,11 @@ use serde::Serialize;
 use super::snapshot::{Extra, Snapshot};
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::flow::Progress;
+use crate::flow::reader::ReadError;
+use crate::flow::sight::Sight;
 use crate::flow::vault::Vault;
 use crate::markdown;
+use crate::model::access::Access;
 use crate::model::change::mode;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::{Finding, Severity};
@@ -115,9 +118,17 @@ impl Explain for CheckError {
 /// at a time. All processors are used.
 ///
 /// # Errors
-/// In a bare repository, when the policy cannot be read, when a path names nothing, or on Ctrl-C.
-pub fn work_tree(vault: &Vault<'_>, paths: &[VaultPath], progress: &dyn Progress) -> Result<Report, Fault> {
+/// In a bare repository, for an agent, when the policy cannot be read, when a path names nothing, or on Ctrl-C.
+pub fn work_tree(
+    vault: &Vault<'_>,
+    access: &Access,
+    paths: &[VaultPath],
+    progress: &dyn Progress,
+) -> Result<Report, Fault> {
     let root = vault.root()?.to_owned();
+    if access.is_agent() {
+        return Err(ReadError::Unapproved("the work tree".to_owned()).into());
+    }
     let options = WalkOptions {
         ignore: vault.config.ignore.clone(),
         cancel: vault.env.cancel.clone(),
@@ -160,7 +171,8 @@ pub fn work_tree(vault: &Vault<'_>, paths: &[VaultPath], progress: &dyn Progress
     progress.end();
     vault.env.go_on()?;
     findings.extend(found.problems.into_iter().filter(|f| f.path.as_ref().is_none_or(within)));
-    Ok(Report::of(chosen.len() as u64, check::sorted(findings)))
+    let findings = Sight::of(vault, access)?.of_files(check::sorted(findings))?;
+    Ok(Report::of(chosen.len() as u64, findings))
 }
 
 /// The policy and the files of main.

@@ -3,14 +3,13 @@
 mod request;
 mod snippet;
 
-use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::progress::Progress;
 use super::sync::{self, Freshness, Pair};
 use super::vault::Vault;
-use crate::catalog::{DocId, DocRow, Side};
+use crate::catalog::{CatalogError, DocId, DocRow, Side, State};
 use crate::index::query::{self, Item, Query};
 use crate::index::search;
 use crate::index::text::Totals;
@@ -20,6 +19,7 @@ use crate::model::fault::Fault;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
+use crate::store::files;
 
 pub use request::{FindError, FindRequest, Status};
 pub use snippet::Snippet;
@@ -153,10 +153,10 @@ impl Finder {
             _ => Side::Main,
         };
         let hidden = pair.catalog.hidden(side)?;
-        let totals: Totals = serde_json::from_str(&pair.state.text).unwrap_or_default();
-        let reads = globs(access)?;
+        let totals = totals(vault, &pair.state)?;
+        let reads = access.reads();
         let path = |path: &str| {
-            reads.as_ref().is_none_or(|reads| reads.is_match(path))
+            reads.holds_text(path)
                 && (asked.paths.is_empty() || asked.paths.iter().any(|test| test.holds(path)))
                 && !asked.not_paths.iter().any(|test| test.holds(path))
         };
@@ -223,14 +223,15 @@ impl PathTest {
     }
 }
 
-fn globs(access: &Access) -> Result<Option<GlobSet>, Fault> {
-    let Some(globs) = access.actor.as_ref().and_then(|actor| actor.reads.as_ref()) else { return Ok(None) };
-    let mut set = globset::GlobSetBuilder::new();
-    for glob in globs {
-        let matcher = crate::model::policy::compile_glob(glob);
-        set.add(matcher.map_err(|why| FindError::Glob { glob: glob.clone(), why })?.glob().clone());
+/// The numbers that scores need, as the index left them. An index that says none is as good as none: every search of it
+/// would find nothing.
+fn totals(vault: &Vault<'_>, state: &State) -> Result<Totals, Fault> {
+    if state.text.is_empty() {
+        return Ok(Totals::default());
     }
-    Ok(Some(set.build().map_err(|e| FindError::Glob { glob: globs.join(" "), why: e.to_string() })?))
+    let path = vault.derived_dir();
+    let unusable = |why: serde_json::Error| CatalogError::Unusable { path, why: why.to_string() };
+    Ok(serde_json::from_str(&state.text).map_err(unusable)?)
 }
 
 fn shown(
@@ -283,9 +284,7 @@ fn term_score(part: &search::Part) -> TermScore {
 /// The text that a document's chunks point into; what can no longer be read gives no snippet.
 fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
     let work = match side {
-        Side::Tree(_) => {
-            vault.repo.work_dir().and_then(|root| std::fs::read(root.join(row.path.as_str())).ok())
-        }
+        Side::Tree(_) => vault.repo.work_dir().and_then(|root| files::read(root, &row.path).ok()),
         Side::Main => None,
     };
     let bytes = work.or_else(|| vault.repo.blob(row.oid).ok()).unwrap_or_default();

@@ -303,9 +303,8 @@ impl<'a> Examiner<'a> {
             faulty.add("pull", "it brings in a merge that is itself no merge of a proposal");
             return Ok(());
         }
-        if let Some(person) = direct_person(commit, standing, &mut faulty) {
-            may_commit(&person, &[], standing, &mut faulty);
-        }
+        // A person answers for having merged; what came in is examined piece by piece below.
+        direct_person(commit, standing, &mut faulty);
         if self.repo.clean_merge(first, second)? != Some(commit.tree) {
             faulty.add("evil-merge", "its tree is not the one that a clean merge of its parents gives");
         }

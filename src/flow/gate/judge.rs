@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::governance::{Standing, is_settings};
 use super::history::History;
-use super::people::{self, Maker, Reach};
+use super::people::{self, Maker};
 use super::voices::{self, Lacking, Voices};
 use super::{limits, stale};
 use crate::flow::branch::Branch;
 use crate::flow::decide::{DecideError, Decision};
+use crate::model::access::Reach;
 use crate::model::actor::{Actor, Actors};
 use crate::model::change::{digest, mode};
 use crate::model::event::{Event, EventKind, Open};

@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use globset::GlobMatcher;
-
 use super::governance::is_settings;
 use crate::flow::branch::{Branch, BranchCommit};
+use crate::model::access::Reach;
 use crate::model::actor::{Actor, Actors, Role};
 use crate::model::commit::Ident;
 use crate::model::event::Event;
 use crate::model::id::{ActorId, Oid};
 use crate::model::path::VaultPath;
-use crate::model::policy::{Held, compile_glob};
+use crate::model::policy::Held;
 use crate::model::proposal::{Authority, Logged};
 
 /// Someone who made content of the proposal.
@@ -118,24 +117,6 @@ fn maker(ident: &Ident, actors: &Actors) -> Maker {
     }
 }
 
-/// An actor's globs, compiled once.
-#[derive(Debug)]
-pub struct Reach(Option<Vec<GlobMatcher>>);
-
-impl Reach {
-    /// Compiles a list of globs; no list reaches everything, a malformed glob nothing.
-    #[must_use]
-    pub fn of(globs: Option<&Vec<String>>) -> Reach {
-        Reach(globs.map(|globs| globs.iter().filter_map(|glob| compile_glob(glob).ok()).collect()))
-    }
-
-    /// Whether a path is within it.
-    #[must_use]
-    pub fn holds(&self, path: &VaultPath) -> bool {
-        self.0.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.is_match(path.as_str())))
-    }
-}
-
 /// Why an actor may not propose a change to a path; `None` when it may.
 #[must_use]
 pub fn may_not_propose(actor: &Actor, reach: &Reach, held: &Held, path: &VaultPath) -> Option<String> {
@@ -154,18 +135,7 @@ pub fn may_not_propose(actor: &Actor, reach: &Reach, held: &Held, path: &VaultPa
         });
     }
     if let Some(role) = held.propose_roles.iter().find(|role| !actor.has(**role)) {
-        return Some(format!("policy asks for the role {}, which `{id}` has not", role_name(*role)));
+        return Some(format!("policy asks for the role {}, which `{id}` has not", role.as_str()));
     }
     (!reach.holds(path)).then(|| format!("the path is outside of what `{id}` may propose"))
-}
-
-/// A role's word.
-#[must_use]
-pub fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Propose => "propose",
-        Role::Review => "review",
-        Role::Merge => "merge",
-        Role::Admin => "admin",
-    }
 }

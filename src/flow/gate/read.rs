@@ -394,7 +394,7 @@ impl Reader<'_, '_, '_> {
 
 /// The records of either list whose path has not the very same record in the other, layers left out.
 fn differing(old: &[DiffRecord], new: &[DiffRecord]) -> Vec<DiffRecord> {
-    // What main alone moved shows as another old side with the same new one; the proposal's part is the new side.
+    // Both sides count: where main moved a path that the proposal touches too, its part is no longer what was approved.
     let key = |r: &DiffRecord| (r.path.clone(), r.old_mode, r.new_mode, r.old_oid, r.new_oid);
     let before: BTreeSet<_> = old.iter().map(key).collect();
     let after: BTreeSet<_> = new.iter().map(key).collect();

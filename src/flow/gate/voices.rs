@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::governance::is_settings;
-use super::people::{Maker, Reach, role_name, same_principal};
+use super::people::{Maker, same_principal};
 use crate::flow::branch::{Branch, BranchCommit};
 use crate::flow::decide::Voice;
+use crate::model::access::Reach;
 use crate::model::actor::{Actor, ActorKind, Actors, Role};
 use crate::model::event::{Event, EventKind, Remark, Verdict};
 use crate::model::path::VaultPath;
@@ -208,7 +209,7 @@ fn needed(count: usize, agents: &[&Actor], held: &Held, path: &VaultPath) -> Str
         "a reviewer who did not make the change".to_owned()
     };
     if !held.review_roles.is_empty() {
-        let roles: Vec<&str> = held.review_roles.iter().map(|role| role_name(*role)).collect();
+        let roles: Vec<&str> = held.review_roles.iter().map(|role| role.as_str()).collect();
         who.push_str(&format!(" with the role {}", roles.join(" and ")));
     }
     format!("{noun} by {who}")

@@ -115,7 +115,7 @@ pub fn graph(
     let freshness = sync::ensure(reader.vault, progress)?;
     let catalog = sync::open(reader.vault)?;
     let side = side_of(reader, &catalog)?;
-    let seen = Seen::new(&catalog, side, &reader.access)?;
+    let seen = Seen::new(&catalog, side, &reader.access);
     match &request.from {
         Some(from) => {
             let desk = Desk { reader, names: Kept::new(seen), anchors: HashMap::new() };

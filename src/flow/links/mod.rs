@@ -200,7 +200,7 @@ pub fn links(reader: &Reader<'_, '_>, of: &Uri, progress: &dyn Progress) -> Resu
     let freshness = sync::ensure(reader.vault, progress)?;
     let catalog = sync::open(reader.vault)?;
     let side = side_of(reader, &catalog)?;
-    let seen = Seen::new(&catalog, side, &reader.access)?;
+    let seen = Seen::new(&catalog, side, &reader.access);
     let mut stored = Vec::new();
     for row in catalog.paths_within(side, &of.path)? {
         if seen.admits(&row.path, row.sensitivity) && (of.directory || row.path == of.path) {
@@ -220,7 +220,7 @@ pub fn backlinks(reader: &Reader<'_, '_>, of: &Uri, progress: &dyn Progress) -> 
     let freshness = sync::ensure(reader.vault, progress)?;
     let catalog = sync::open(reader.vault)?;
     let side = side_of(reader, &catalog)?;
-    let seen = Seen::new(&catalog, side, &reader.access)?;
+    let seen = Seen::new(&catalog, side, &reader.access);
     let mut desk = Desk { reader, names: Kept::new(seen), anchors: HashMap::new() };
     let mut links = leading_to(&catalog, side, &mut desk, &of.path)?;
     if let Some(fragment) = &of.fragment {

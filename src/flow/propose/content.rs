@@ -8,6 +8,7 @@ use crate::flow::acting;
 use crate::flow::branch::Branch;
 use crate::flow::events::advance;
 use crate::flow::proposals::open_tip;
+use crate::flow::reader::Reader;
 use crate::flow::review::retried;
 use crate::flow::vault::Vault;
 use crate::model::access::{Access, View};
@@ -19,6 +20,7 @@ use crate::model::fault::Fault;
 use crate::model::id::{Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
+use crate::store::git::GitError;
 
 /// What was written to a proposal.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -99,10 +101,11 @@ fn entry(
     path: &VaultPath,
 ) -> Result<Option<Entry>, Fault> {
     let access = Access { actor: Some(actor.clone()), view: View::Proposal(branch.id.clone()) };
-    if !access.may_read(path) {
-        return Ok(None);
-    }
-    Ok(vault.repo.entry_at(branch.tree, path)?)
+    let found = vault.repo.entry_at(branch.tree, path)?;
+    let Some(entry) = found.filter(|_| access.may_read(path)) else { return Ok(None) };
+    let reader = Reader::new(vault, access)?;
+    let is_file = matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
+    Ok((!is_file || reader.is_cleared(path, entry.oid)?).then_some(entry))
 }
 
 fn file(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Result<(VaultPath, Entry), Fault> {
@@ -311,8 +314,15 @@ fn below(vault: &Vault<'_>, entry: Entry) -> Result<Vec<(String, Entry)>, Fault>
     if entry.mode != mode::TREE {
         return Ok(vec![(String::new(), entry)]);
     }
-    let files = vault.repo.files(entry.oid)?;
-    Ok(files.into_iter().map(|(path, entry)| (String::from_utf8_lossy(&path).into_owned(), entry)).collect())
+    let name = |path: Vec<u8>| {
+        // A name that is only nearly the file's would move or remove another one, or none.
+        String::from_utf8(path).map_err(|e| GitError::Other {
+            doing: format!("taking {}", String::from_utf8_lossy(e.as_bytes())),
+            why: "the name is not UTF-8".to_owned(),
+        })
+    };
+    let files = vault.repo.files(entry.oid)?.into_iter();
+    Ok(files.map(|(path, entry)| Ok((name(path)?, entry))).collect::<Result<_, GitError>>()?)
 }
 
 /// Removes files or, with `recursive`, directories within a proposal.

@@ -11,10 +11,13 @@ use serde::Serialize;
 use super::branch::Branch;
 use super::events::{self, Draft};
 use super::gate::governance::is_settings;
-use super::gate::people::{Reach, may_not_propose, same_principal};
-use super::proposals::{assess, closed_ones, closed_state, open_ones, open_tip};
-use super::review::{Listed, listed, retried};
+use super::gate::people::{may_not_propose, same_principal};
+use super::listed::{Listed, listed, listed_closed};
+use super::proposals::{assess, closed_ones, open_ones, open_tip};
+use super::review::retried;
+use super::sight::Sight;
 use super::vault::{Governance, Vault};
+use crate::model::access::{Access, Reach, View};
 use crate::model::actor::{Actor, Role};
 use crate::model::change::{Change, ChangeSet};
 use crate::model::event::{EventKind, Open};
@@ -285,14 +288,9 @@ pub struct Submitted {
     pub missing: Vec<String>,
     /// What the checks report.
     pub findings: Vec<Finding>,
-}
-
-impl Submitted {
     /// Whether a finding stops it.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.findings.iter().any(|finding| finding.severity == Severity::Error)
-    }
+    #[serde(skip)]
+    pub stopped: bool,
 }
 
 /// Makes what stands on the branch a revision, and runs the checks on it.
@@ -324,7 +322,10 @@ pub fn submit(
             events::append(vault, &branch, actor, draft)?
         };
         let assessed = assess(vault, main, id, tip)?;
-        let decision = assessed.decision;
+        let sight = Sight::of(vault, &Access { actor: Some(actor.clone()), view: View::Main })?;
+        let seen = sight.seen(&assessed.branch.records)?;
+        let stopped = assessed.findings.iter().any(|finding| finding.severity == Severity::Error);
+        let decision = Sight::decision(&seen, assessed.decision);
         Ok(Submitted {
             id: id.clone(),
             revision: decision.revision,
@@ -333,7 +334,8 @@ pub fn submit(
             state: decision.state,
             reasons: decision.reasons,
             missing: decision.missing,
-            findings: assessed.findings,
+            findings: sight.findings(&seen, assessed.findings)?,
+            stopped,
         })
     })
 }
@@ -349,10 +351,7 @@ pub fn list(vault: &Vault<'_>, all: bool) -> Result<Vec<Listed>, Fault> {
     out.sort_by(|a, b| a.opened.cmp(&b.opened).then_with(|| a.id.cmp(&b.id)));
     if all {
         for (id, tip) in closed_ones(&vault.repo)? {
-            let mut one = listed(vault, main, &id, tip);
-            one.state = Some(closed_state(&vault.repo, tip)?);
-            one.missing.clear();
-            out.push(one);
+            out.push(listed_closed(vault, main, &id, tip));
         }
     }
     Ok(out)

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::branch::Branch;
-use crate::flow::difference::{FileDiff, files, visible};
+use crate::flow::difference::{FileDiff, files};
 use crate::flow::proposals::{Told, assess, closed_state, told, when};
+use crate::flow::sight::Sight;
 use crate::flow::vault::Vault;
 use crate::model::access::Access;
 use crate::model::fault::Fault;
@@ -74,6 +75,8 @@ pub fn story(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Stor
     } else {
         (decision.reasons, decision.missing)
     };
+    let sight = Sight::of(vault, access)?;
+    let seen = sight.seen(&branch.records)?;
     let opened = branch.open().map(|(commit, _, _)| when(commit.commit.author.time)).unwrap_or_default();
     Ok(Story {
         id: id.clone(),
@@ -86,11 +89,11 @@ pub fn story(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Stor
         revision: branch.revision,
         digest: branch.digest,
         merge: if closed { crate::flow::history::merge_of(vault, main, tip)? } else { None },
-        reasons,
-        missing,
+        reasons: Sight::reasons(&seen, reasons),
+        missing: Sight::reasons(&seen, missing),
         notes: decision.notes,
-        findings,
-        files: visible(vault, access, files(repo, &branch.records)?)?,
+        findings: sight.findings(&seen, findings)?,
+        files: sight.files(files(repo, &branch.records)?)?,
         events: told(&branch),
     })
 }

@@ -7,7 +7,7 @@ use super::content::{Written, change};
 use super::{ProposeError, may_propose, new};
 use crate::flow::vault::Vault;
 use crate::model::actor::Actor;
-use crate::model::change::{Change, ChangeSet};
+use crate::model::change::{Change, ChangeSet, mode};
 use crate::model::fault::Fault;
 use crate::model::id::ProposalId;
 use crate::model::path::VaultPath;
@@ -57,7 +57,11 @@ pub fn from_worktree(
         return Err(ProposeError::Nothing(format!("no memory of this work tree is edited{also}")).into());
     }
     let mut changes = ChangeSet::default();
+    let root = vault.root()?;
     for one in &taken {
+        if one.new.is_some_and(|entry| entry.mode != mode::LINK) {
+            vault.repo.own_form(root, &one.path)?;
+        }
         changes.changes.insert(one.path.clone(), one.new.map_or(Change::Delete, Change::Put));
     }
     may_propose(&vault.governance(vault.main()?)?, actor, &changes)?;
