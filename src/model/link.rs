@@ -73,7 +73,8 @@ pub trait Names {
 }
 
 impl Link {
-    /// The part of the file that the link names. Lines are known in `viking://` addresses alone. `None` where it names none or a malformed one.
+    /// The part of the file that the link names. Lines are known in `viking://` addresses alone. `None` where it
+    /// names none or a malformed one.
     #[must_use]
     pub fn place(&self) -> Option<Fragment> {
         let raw = self.fragment.as_deref()?;
@@ -283,6 +284,10 @@ fn by_alias(target: &str, from: &VaultPath, names: &dyn Names) -> Option<Resolut
 /// The text under which names are looked up without regard to case or normal form.
 #[must_use]
 pub fn name_key(name: &str) -> String {
+    if name.is_ascii() {
+        // ASCII is in normal form, and its letters fold to lower case.
+        return name.to_ascii_lowercase();
+    }
     caseless::default_case_fold_str(&name.nfc().collect::<String>()).nfc().collect()
 }
 

@@ -172,6 +172,10 @@ impl VaultPath {
     /// ignorable characters.
     #[must_use]
     pub fn collision_key(&self) -> String {
+        if self.0.is_ascii() {
+            // All that folding, normal form and ignorable characters come to there, at a fraction of the cost.
+            return self.0.to_ascii_lowercase();
+        }
         let shown = self.0.chars().filter(|c| !is_ignorable(*c));
         let folded = caseless::default_case_fold_str(&shown.nfkc().collect::<String>());
         folded.nfkc().collect()
