@@ -80,7 +80,7 @@ pub(crate) struct Globals {
 
 /// The whole command line.
 #[derive(Debug, Parser)]
-#[command(name = "runebook", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "runebook", version, about, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -191,7 +191,11 @@ impl<'e> Session<'e> {
         match text {
             // In a directory that the vault does not show, the root is the next best.
             None => here.or_else(|_| self.target_or_root(reader, None)),
-            Some(_) => here,
+            // A file's name without its ending is understood where a file is.
+            Some(text) => here.or_else(|why| match locate::find_file(reader, text, &standing) {
+                Ok(uri) => Ok(Target { uri, kind: Stands::File }),
+                Err(_) => Err(why),
+            }),
         }
     }
 
@@ -326,6 +330,43 @@ pub fn main() -> ExitCode {
     ExitCode::from(status.unwrap_or(Kind::Failed.exit_status()))
 }
 
+/// What other programs call a command, or one that stands below another: what was typed, and what it is here.
+fn misnamed(error: &clap::Error) -> Option<(String, &'static str)> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let meant = match typed.as_str() {
+        "submit" => "propose submit",
+        "withdraw" | "close" | "abandon" => "propose withdraw",
+        "write" => "propose write",
+        "from-worktree" => "propose from-worktree",
+        "queue" => "review queue",
+        "approve" => "review approve",
+        "reject" => "review reject",
+        "request-changes" => "review request-changes",
+        "comment" => "review comment",
+        "lift" => "review lift",
+        "search" | "query" => "find",
+        "delete" | "remove" | "del" => "rm",
+        "move" | "rename" => "mv",
+        "add" | "create" | "touch" => "new",
+        "open" => "edit",
+        "read" | "view" => "cat",
+        "list" | "dir" => "ls",
+        "revert" | "undo" => "rollback",
+        "lint" | "validate" => "check",
+        "history" => "log",
+        "index" | "rebuild" => "reindex",
+        "verify" => "audit",
+        "actors" => "actor list",
+        "proposals" => "propose list",
+        _ => return None,
+    };
+    Some((typed.clone(), meant))
+}
+
 /// Runs one command line and returns the exit status.
 fn run(env: &Env, args: Vec<OsString>) -> u8 {
     let parsed = Cli::command().try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
@@ -334,7 +375,15 @@ fn run(env: &Env, args: Vec<OsString>) -> u8 {
         Err(error) => {
             // Help and version go to stdout with status 0, a wrong command line to stderr with 2.
             let status = if error.use_stderr() { Kind::Usage.exit_status() } else { 0 };
-            let _ = error.print();
+            match misnamed(&error) {
+                Some((typed, meant)) => output::complain(
+                    &format!("there is no command `{typed}`"),
+                    Some(&format!("it is `runebook {meant}` here; `runebook --help` lists all")),
+                ),
+                None => {
+                    let _ = error.print();
+                }
+            }
             return status;
         }
     };

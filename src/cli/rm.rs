@@ -1,9 +1,10 @@
 //! `runebook rm`.
 
 use super::output::Tone;
+use super::progress::Bar;
 use super::{Done, Session};
 use crate::flow::reader::Reader;
-use crate::flow::{locate, own, remove};
+use crate::flow::{links, locate, own, remove};
 use crate::model::access::{Access, View};
 use crate::model::fault::Fault;
 
@@ -27,8 +28,12 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let actor = own::person(&vault, session.globals.acting.as_deref(), "rm")?;
     vault.root()?;
     let reader = Reader::new(&vault, Access { actor, view: View::WorkTree })?;
+    let mut led_there = Vec::new();
     for text in &args.files {
         let target = locate::find(&reader, text, &session.directory())?;
+        // For a word at the end only: an index that cannot be read keeps nobody from removing.
+        let links = links::backlinks(&reader, &target.uri, &Bar::new(session)).map(|answer| answer.links);
+        led_there.extend(links.unwrap_or_default().into_iter().map(|link| link.from));
         let removed = remove::rm(&vault, &target, args.recursive)?;
         let out = &mut session.out;
         if out.json {
@@ -43,6 +48,14 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             }
             None => out.line(format!("removed {path}")),
         }
+    }
+    led_there.retain(|from| vault.root().is_ok_and(|root| root.join(from.as_str()).exists()));
+    match led_there.len() {
+        0 => {}
+        1 => session.out.note("1 link led there; `runebook check` names it if it leads to nothing now"),
+        many => session
+            .out
+            .note(format!("{many} links led there; `runebook check` names those that lead to nothing now")),
     }
     session.out.note("`runebook commit` puts it on the approved branch");
     Ok(Done::Yes)

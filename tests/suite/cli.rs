@@ -12,6 +12,7 @@ fn commands(s: &Sandbox) -> Vec<String> {
         .lines()
         .filter(|line| line.starts_with("  ") && !line.starts_with("    "))
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .filter(|name| name != "help")
         .collect();
     assert!(names.len() > 20, "{help}");
     names
@@ -162,4 +163,16 @@ fn a_repository_of_an_unknown_kind_is_told_in_words() {
     }
     let run = s.run(&["status"]).fails(5);
     assert!(run.err.contains("git refs migrate"), "{}", run.err);
+}
+
+#[test]
+fn a_name_from_elsewhere_leads_to_the_command() {
+    let s = Sandbox::new();
+    for (typed, meant) in [("submit", "`runebook propose submit`"), ("search", "`runebook find`")] {
+        let err = s.run(&[typed, "x"]).fails(2).err;
+        assert!(err.contains(typed) && err.contains(meant), "{err}");
+    }
+    assert!(s.run(&["fnd"]).fails(2).err.contains("'find'"));
+    assert_eq!(s.run(&["help", "find"]).ok().out, s.run(&["find", "--help"]).ok().out);
+    assert!(s.run(&["-C", "nowhere", "status"]).fails(2).err.contains("nowhere is no directory"));
 }

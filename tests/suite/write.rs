@@ -244,3 +244,15 @@ fn a_name_with_quotes_and_a_newline_is_committed_as_it_is() {
     s.write("odd'\"\nname.md", "more\n");
     assert!(s.run(&["status"]).ok().out.contains("M odd'\"\\nname.md"));
 }
+
+#[test]
+fn rm_tells_of_the_links_that_led_there() {
+    let s = Sandbox::new();
+    s.run(&["init", "."]).ok();
+    s.write("a.md", "# A\n\n[[b]] and [[b]] again.\n");
+    s.write("b.md", "# B\n\n[[a]] and [[b]].\n");
+    s.run(&["commit"]).ok();
+    let run = s.run(&["rm", "b.md"]).ok();
+    assert!(run.err.contains("2 links led there"), "{}", run.err);
+    assert!(!s.run(&["rm", "a.md"]).ok().err.contains("led there"), "what is gone too leads nowhere");
+}
