@@ -3,6 +3,7 @@
 // All of it is test code; the lints that tests are free from ask for this attribute.
 #![cfg(test)]
 
+mod access;
 mod architecture;
 mod attack;
 mod audit;
