@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(value_name = "URI|PATH")]
     paths: Vec<String>,
     /// The message; made from the changes if left out
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
     /// Add new files that are no Markdown too
     #[arg(short, long)]

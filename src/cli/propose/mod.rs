@@ -84,7 +84,7 @@ struct SubmitArgs {
     /// The proposal
     id: Option<String>,
     /// Words for the reviewer
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 
@@ -117,7 +117,7 @@ struct WithdrawArgs {
     /// The proposal; it must be named
     id: String,
     /// Why
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 

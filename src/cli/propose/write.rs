@@ -32,10 +32,10 @@ pub(super) struct WriteArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "body")]
     file: Option<PathBuf>,
     /// The content itself; a line end is added where it has none
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
     /// The commit's subject
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct EditArgs {
     #[arg(long, value_name = "TEXT", conflicts_with = "old", allow_hyphen_values = true)]
     append: Option<String>,
     /// The commit's subject
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct MvArgs {
     #[arg(value_name = "[ID] FROM TO", num_args = 2..=3, required = true, hide = true)]
     what: Vec<String>,
     /// The commit's subject
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct RmArgs {
     #[arg(short, long)]
     recursive: bool,
     /// The commit's subject
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 

@@ -102,7 +102,7 @@ struct VerdictArgs {
 #[derive(Debug, clap::Args)]
 struct Words {
     /// Words about the whole
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
     /// Words about a line of a file
     #[arg(short, long, value_name = "PATH:LINE:TEXT")]
@@ -136,7 +136,7 @@ struct LiftArgs {
     #[arg(long, value_name = "COMMIT")]
     event: Option<String>,
     /// Why
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
 }
 
