@@ -14,6 +14,7 @@ use crate::store::git::Differs;
   runebook commit user/memories/seats.md
   runebook commit --all                       attachments too
 Commits what changed in Markdown files and in files that git knows already. Other staged work stays staged.
+Git's own hooks do not run; `git commit` runs them, and is as good where you may commit directly.
 Exit status 1 when there is nothing to commit.")]
 pub(crate) struct Args {
     /// What to commit, with all that stands below; everything if left out

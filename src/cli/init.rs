@@ -39,7 +39,7 @@ pub(crate) struct Args {
 enum PresetName {
     /// One person and their agents; what an actor says of itself is recorded
     Solo,
-    /// Several people; actors sign, admins commit directly
+    /// Several people; admins commit directly, identities are to be signed (this version records them)
     Team,
 }
 
@@ -123,7 +123,9 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, exist
     ));
     let policy = match preset {
         PresetName::Solo => "preset solo: you commit directly, agents propose and another one or you approve",
-        PresetName::Team => "preset team: admins commit directly, all others propose, actors sign",
+        PresetName::Team => {
+            "preset team: admins commit directly, all others propose; identities are recorded, not proved, in this version"
+        }
     };
     for (file, says) in [
         (".runebook/config.yaml", format!("settings; times are stored in {}", done.time_zone)),

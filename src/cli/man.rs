@@ -82,7 +82,8 @@ fn write_all(
     files::write_at(&at, &page(command, name)?)?;
     let shown = session.out.paint(Tone::Path, at.display().to_string());
     session.out.line(shown);
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+    {
         write_all(below, &format!("{name}-{}", below.get_name()), dir, session)?;
     }
     Ok(())

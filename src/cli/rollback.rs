@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         super::merge::print(&mut session.out, merged);
         return Ok(Done::Yes);
     }
-    print(session, &rolled);
+    print(session, &rolled, args.merge && !args.yes && allowed);
     Ok(Done::Yes)
 }
 
@@ -69,7 +69,7 @@ fn wanted(args: &Args, session: &Session<'_>, asked: bool, rolled: &RolledBack) 
     confirm(&question) == Answer::Yes
 }
 
-fn print(session: &mut Session<'_>, rolled: &RolledBack) {
+fn print(session: &mut Session<'_>, rolled: &RolledBack, unanswered: bool) {
     let out = &mut session.out;
     findings(out, &rolled.findings);
     let line = format!(
@@ -83,7 +83,9 @@ fn print(session: &mut Session<'_>, rolled: &RolledBack) {
         let line = format!("  {}", out.paint(Tone::Path, file));
         out.line(line);
     }
-    let next = if rolled.decision.state == State::Approved {
+    let next = if unanswered {
+        format!("not merged, since nobody said yes: `runebook merge {} --yes` does it", rolled.id)
+    } else if rolled.decision.state == State::Approved {
         format!("next: a person merges it with `runebook merge {}`", rolled.id)
     } else {
         format!("next: a reviewer looks at it with `runebook review show {}`", rolled.id)

@@ -50,6 +50,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     out.line(top);
     draw(out, &tree, "");
     let files = if tree.total == 1 { "1 file".to_owned() } else { format!("{} files", tree.total) };
+    let files = if levels.is_some() { format!("{files} to this depth") } else { files };
     let shown = out.paint(Tone::Dim, files);
     out.line(shown);
     Ok(Done::Yes)
