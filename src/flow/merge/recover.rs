@@ -36,14 +36,14 @@ impl std::fmt::Display for Recovered {
     }
 }
 
-/// As [`recover`], for a command that does not hold the vault's lock. Costs one look at the file system when no merge
-/// was killed. While another process holds the lock the journal is that one's, and nothing is done.
+/// As [`recover`], for a command that does not hold the vault's lock. Costs three looks at the file system when
+/// nothing was killed. While another process holds the lock the journal is that one's, and nothing is done.
 ///
 /// # Errors
 /// As [`recover`].
 pub fn recover_if_killed(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
     let derived = vault.derived_dir();
-    if !Journal::exists(&derived) {
+    if !Journal::exists(&derived) && !vault.repo.has_plans() {
         return Ok(None);
     }
     match Lock::take(&derived.join("lock"), "finish a merge", Duration::ZERO) {
@@ -52,13 +52,15 @@ pub fn recover_if_killed(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> 
     }
 }
 
-/// Finishes a merge that was killed after main had moved, takes back one that was killed before. The caller holds the
+/// Finishes a merge that was killed after main had moved, takes back one that was killed before, and completes what
+/// other killed commands had begun with references and the index. The caller holds the
 /// vault's lock.
 ///
 /// # Errors
 /// When that fails; the journal stays, and the next command tries again.
 pub fn recover(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
     let derived = vault.derived_dir();
+    vault.repo.settle(true)?;
     let Some(journal) = Journal::read(&derived)? else {
         return without_journal(vault);
     };

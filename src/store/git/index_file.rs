@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::intent::{Intent, Plan};
 use super::{Checkout, GitError, Head, IndexLock, RefUpdate, Repo, WorkTree, other};
 use crate::model::change::{Change, ChangeSet, Entry, mode};
 use crate::model::commit::{Commit, Ident};
@@ -147,7 +148,9 @@ impl Repo {
             git_dir: self.git_dir().to_owned(),
             branch: Some(name.clone()),
         };
-        let _held = IndexLock::hold(&work_tree)?;
+        let mut plan = Plan { updates: Vec::new(), index: Some(work_tree.git_dir.clone()) };
+        let mut intent = Intent::begin(self, &plan)?;
+        let held = IndexLock::hold(&work_tree)?;
         let mut checkout = Checkout::open(&work_tree)?;
         let base = parent.map(|oid| self.tree_of(oid)).transpose()?;
         let tree = self.write_tree(base, commit.changes)?;
@@ -176,13 +179,20 @@ impl Repo {
             signature: None,
             message: commit.message.clone(),
         })?;
-        self.update_refs(&[RefUpdate {
+        plan.updates = vec![RefUpdate {
             name,
             old: parent,
             new: Some(made),
             message: format!("commit: {}", commit.message.lines().next().unwrap_or_default()),
-        }])?;
-        checkout.write_index(&updates)?;
+        }];
+        intent.write(&plan)?;
+        self.transact(&plan.updates)?;
+        if let Err(error) = checkout.write_index(&updates) {
+            // The branch has moved: the lock keeps plain git from taking it back, until the index has followed.
+            held.leave();
+            intent.leave();
+            return Err(error);
+        }
         Ok(Some(made))
     }
 }

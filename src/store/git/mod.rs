@@ -5,6 +5,7 @@
 
 mod checkout;
 mod index_file;
+mod intent;
 mod merging;
 mod objects;
 mod refs;
@@ -96,14 +97,50 @@ impl Explain for GitError {
                 path.display()
             )),
             GitError::Object { .. } => Some("run `git fsck` to see how far the damage goes".to_owned()),
+            GitError::Other { why, .. } if why.contains("No space left") => {
+                Some("the disk is full: make room and run this again; nothing was lost".to_owned())
+            }
+            GitError::Other { why, .. } if why.contains("Read-only file system") => {
+                Some("the file system is read-only: make it writable, or copy the vault to one that is".to_owned())
+            }
             GitError::Other { .. } => None,
         }
     }
 }
 
+/// Puts into words why libgit2 cannot read an index.
+fn index_error(at: &Path, doing: &str) -> impl FnOnce(git2::Error) -> GitError {
+    let (at, doing) = (at.to_owned(), doing.to_owned());
+    move |error| match error.message() {
+        text if text.contains("mandatory extension") => GitError::Unsupported {
+            path: at,
+            why: "its index is split or sparse",
+            hint: "run `git update-index --no-split-index` (or `git sparse-checkout disable`) in it",
+        },
+        _ => other(doing)(error),
+    }
+}
+
+/// Whether objects may be missing because a remote promises them.
+fn has_promisor(config: &git2::Config) -> bool {
+    let Ok(mut entries) = config.entries(Some(r"^remote\..*\.promisor$")) else { return false };
+    let mut any = false;
+    while let Some(Ok(entry)) = entries.next() {
+        any |= entry.value().is_ok_and(|value| matches!(value, "true" | "yes" | "on" | "1"));
+    }
+    any
+}
+
 fn other(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> GitError {
     let doing = doing.into();
-    move |error| GitError::Other { doing, why: error.message().to_owned() }
+    move |error| {
+        let why = match error.message() {
+            // libgit2 has no words where a write failed without a word of the system's.
+            "" | "no error" => "it could not be written; the disk may be full".to_owned(),
+            text => text.to_owned(),
+        };
+        GitError::Other { doing, why }
+    }
 }
 
 fn to_git(oid: Oid) -> git2::Oid {
@@ -169,10 +206,15 @@ impl Repo {
                 "its objects are named by SHA-256, which libgit2 cannot open",
                 "clone its content into a repository made with `git init --object-format=sha1`",
             )
-        } else if text.contains("owner") {
+        } else if text.contains("owned by") {
             (
                 "it belongs to another user of this machine",
                 "if you trust it, run `git config --global --add safe.directory` with its path",
+            )
+        } else if text.contains("extension") {
+            (
+                "it uses an extension of git's that libgit2 does not know",
+                "see `git config --get-regexp ^extensions` for which one; clone it into a plain repository",
             )
         } else {
             return GitError::Other {
@@ -200,10 +242,10 @@ impl Repo {
                 "clone its content into a repository made with `git init --object-format=sha1`",
             );
         }
-        if config.get_str("extensions.partialclone").is_ok() {
+        if config.get_str("extensions.partialclone").is_ok() || has_promisor(&config) {
             return refuse(
                 "it is a partial clone, so parts of its history are missing",
-                "run `git fetch --refetch --no-filter`, then `git config --unset extensions.partialclone`",
+                "run `git fetch --refetch --no-filter`, then `git config --unset remote.origin.promisor` and `git config --unset extensions.partialclone`",
             );
         }
         if inner.is_shallow() {

@@ -1,7 +1,16 @@
 //! References: read, resolved, moved together.
 
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::intent::{Intent, Plan};
 use super::{GitError, Repo, from_git, other, to_git};
 use crate::model::id::Oid;
+
+/// A lock of a reference that is older was left by somebody who died: git holds one for milliseconds.
+const LEFT_OVER: Duration = Duration::from_secs(10);
 
 /// Where HEAD points.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +22,7 @@ pub enum Head {
 }
 
 /// One reference's part in a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefUpdate {
     /// The full name.
     pub name: String,
@@ -85,17 +94,60 @@ impl Repo {
         object.peel_to_commit().map(|commit| from_git(commit.id())).map_err(missing)
     }
 
-    /// Moves several references together: all are locked, compared with what they must be, then set.
+    /// Moves several references together: all are locked, compared with what they must be, then set. A process that
+    /// is killed meanwhile leaves a plan, which the next one completes.
     ///
     /// # Errors
-    /// [`GitError::RefMoved`] when one is not what it must be, and nothing has changed then.
+    /// [`GitError::RefMoved`] when one is not what it must be, and nothing has changed then. [`GitError::Locked`]
+    /// when somebody else left a lock.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<(), GitError> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let intent = Intent::begin(self, &Plan { updates: updates.to_vec(), index: None })?;
+        let done = self.transact(updates);
+        if done.is_err() && self.has_begun(updates) {
+            intent.leave();
+        }
+        done
+    }
+
+    fn has_begun(&self, updates: &[RefUpdate]) -> bool {
+        updates.iter().any(|u| u.new != u.old && self.ref_oid(&u.name).is_ok_and(|now| now == u.new))
+    }
+
+    /// As [`Repo::update_refs`], without a plan on disk.
+    pub(super) fn transact(&self, updates: &[RefUpdate]) -> Result<(), GitError> {
+        match self.attempt(updates) {
+            Err(GitError::Locked(_)) if self.settle(false)? => self.attempt(updates),
+            done => done,
+        }
+        .map_err(|error| match error {
+            // Somebody is at work on it in this moment.
+            GitError::Locked(lock) if !is_left_over(&lock) => GitError::RefMoved {
+                name: lock
+                    .strip_prefix(self.common_dir())
+                    .unwrap_or(&lock)
+                    .with_extension("")
+                    .display()
+                    .to_string(),
+            },
+            error => error,
+        })
+    }
+
+    fn attempt(&self, updates: &[RefUpdate]) -> Result<(), GitError> {
         let mut transaction = self.inner.transaction().map_err(other("opening a reference transaction"))?;
+        let failed = |name: &str, doing: String| {
+            let lock = self.ref_lock(name);
+            move |error: git2::Error| match error.code() {
+                git2::ErrorCode::Locked => GitError::Locked(lock),
+                _ => other(doing)(error),
+            }
+        };
         for update in updates {
-            transaction.lock_ref(&update.name).map_err(|error| match error.code() {
-                git2::ErrorCode::Locked => GitError::RefMoved { name: update.name.clone() },
-                _ => other(format!("locking {}", update.name))(error),
-            })?;
+            let name = &update.name;
+            transaction.lock_ref(name).map_err(failed(name, format!("locking {name}")))?;
         }
         for update in updates {
             if self.ref_oid(&update.name)? != update.old {
@@ -114,6 +166,12 @@ impl Repo {
                 None => {}
             }
         }
-        transaction.commit().map_err(other("committing the reference transaction"))
+        let doing = "committing the reference transaction".to_owned();
+        transaction.commit().map_err(failed("packed-refs", doing))
     }
+}
+
+fn is_left_over(lock: &Path) -> bool {
+    let age = std::fs::metadata(lock).and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > LEFT_OVER)
 }

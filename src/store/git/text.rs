@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitError, Repo, other};
+use super::{GitError, Repo, index_error, other};
 use crate::model::change::{Entry, mode};
 use crate::model::path::VaultPath;
 
@@ -147,7 +147,7 @@ impl Repo {
         for path in below.iter().filter(|path| !path.is_root()) {
             options.pathspec(path.as_str());
         }
-        let statuses = self.inner.statuses(Some(&mut options)).map_err(other("looking for edited files"))?;
+        let statuses = self.inner.statuses(Some(&mut options)).map_err(index_error(self.git_dir(), "looking for edited files"))?;
         let head = match self.head()? {
             super::Head::Branch(_, oid) => oid,
             super::Head::Detached(oid) => Some(oid),

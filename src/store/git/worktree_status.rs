@@ -1,8 +1,10 @@
 //! What differs between HEAD, git's index and the files.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
-use super::{GitError, Repo, other};
+use super::{GitError, Repo, index_error};
 use crate::model::path::VaultPath;
 
 /// How something differs.
@@ -65,10 +67,29 @@ impl Repo {
         for path in below.iter().filter(|path| !path.is_root()) {
             options.pathspec(path.as_str());
         }
-        let statuses = self.inner.statuses(Some(&mut options)).map_err(other("looking for changed files"))?;
-        let mut out: Vec<WorkChange> = statuses.iter().filter_map(|entry| change_of(&entry)).collect();
+        let statuses = self.inner.statuses(Some(&mut options)).map_err(index_error(self.git_dir(), "looking for changed files"))?;
+        let left_out = self.left_out()?;
+        let mut out: Vec<WorkChange> = statuses
+            .iter()
+            // Another repository in a directory of its own is none of this one's files.
+            .filter(|entry| !entry.path_bytes().ends_with(b"/"))
+            .filter(|entry| !(entry.status().is_wt_deleted() && left_out.contains(entry.path_bytes())))
+            .filter_map(|entry| change_of(&entry))
+            .collect();
         out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(out)
+    }
+
+    /// The paths that a sparse checkout leaves out of the work tree: not there, and not deleted.
+    fn left_out(&self) -> Result<HashSet<Vec<u8>>, GitError> {
+        const SKIP_WORKTREE: u16 = 0x4000;
+        let sparse = self.config("core.sparsecheckout").is_some_and(|value| value == "true");
+        if !sparse {
+            return Ok(HashSet::new());
+        }
+        let index = self.inner.index().map_err(index_error(self.git_dir(), "reading the index"))?;
+        let skipped = index.iter().filter(|entry| entry.flags_extended & SKIP_WORKTREE != 0);
+        Ok(skipped.map(|entry| entry.path).collect())
     }
 
     /// Whether git is in the middle of something (`merge`, `rebase`, `cherry-pick`), and of what.

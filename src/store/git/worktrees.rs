@@ -86,6 +86,14 @@ impl WorkTree {
         .find_map(|(name, words)| has(name).then_some(words))
     }
 
+    /// Whether its index is locked by a run of ours, alive or killed.
+    #[must_use]
+    pub fn has_our_lock(&self) -> bool {
+        let path = self.git_dir.join("index.lock");
+        fs::metadata(&path).is_ok_and(|m| m.len() < 64)
+            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with(LOCK_MARK))
+    }
+
     /// Points HEAD at a branch (full name) without touching index or files.
     ///
     /// # Errors
@@ -128,13 +136,8 @@ impl IndexLock {
     pub fn hold(work_tree: &WorkTree) -> Result<IndexLock, GitError> {
         let path = work_tree.git_dir.join("index.lock");
         IndexLock::release_left_over(work_tree)?;
-        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                let lock = IndexLock { path, keep: false };
-                file.write_all(format!("{LOCK_MARK}{}\n", std::process::id()).as_bytes())
-                    .map_err(|e| io_error("writing", &lock.path, &e))?;
-                Ok(lock)
-            }
+        match make_lock(&path) {
+            Ok(()) => Ok(IndexLock { path, keep: false }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(GitError::Locked(path)),
             Err(error) => Err(io_error("making", &path, &error)),
         }
@@ -151,9 +154,22 @@ impl IndexLock {
     /// When it is there and cannot be removed.
     pub fn release_left_over(work_tree: &WorkTree) -> Result<(), GitError> {
         let path = work_tree.git_dir.join("index.lock");
-        let ours = fs::metadata(&path).is_ok_and(|m| m.len() < 64)
-            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with(LOCK_MARK));
-        if ours { fs::remove_file(&path).map_err(|e| io_error("removing", &path, &e)) } else { Ok(()) }
+        if work_tree.has_our_lock() {
+            fs::remove_file(&path).map_err(|e| io_error("removing", &path, &e))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Makes the lock with its mark in one step: a run that is killed in between must not leave a lock that nobody knows.
+fn make_lock(path: &Path) -> io::Result<()> {
+    let mark = format!("{LOCK_MARK}{}\n", std::process::id());
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+    file.write_all(mark.as_bytes())?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.error),
     }
 }
 
