@@ -317,6 +317,9 @@ pub fn main() -> ExitCode {
         cancel.cancel();
     });
     std::panic::set_hook(Box::new(|info| {
+        if crate::index::text::is_guarded() {
+            return;
+        }
         let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         let why = info.payload().downcast_ref::<&str>().map(|text| (*text).to_owned());
         let why = why.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();

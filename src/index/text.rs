@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
-use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -66,23 +65,48 @@ impl TextError {
 
     pub(super) fn of(path: &Path, error: &TantivyError) -> TextError {
         let (path, why) = (path.to_owned(), error.to_string());
-        let full = |error: &std::io::Error| error.kind() == std::io::ErrorKind::StorageFull;
-        match error {
-            TantivyError::IoError(io) if full(io) => TextError::Full(path),
-            TantivyError::OpenWriteError(_) | TantivyError::IoError(_) if why.contains("No space left") => {
-                TextError::Full(path)
-            }
-            TantivyError::DataCorruption(_)
-            | TantivyError::IncompatibleIndex(_)
-            | TantivyError::SchemaError(_)
-            | TantivyError::OpenDirectoryError(OpenDirectoryError::DoesNotExist(_))
-            | TantivyError::OpenReadError(
-                OpenReadError::FileDoesNotExist(_) | OpenReadError::IncompatibleIndex(_),
-            )
-            | TantivyError::InternalError(_)
-            | TantivyError::IoError(_)
-            | TantivyError::InvalidArgument(_) => TextError::Unusable { path, why },
-            _ => TextError::Other { path, why },
+        let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+        // tantivy wraps the system's errors several layers deep, so its words are what there is to tell them by.
+        if says(&["No space left", "StorageFull"]) {
+            TextError::Full(path)
+        } else if says(&[
+            "LockBusy",
+            "Permission denied",
+            "Read-only file system",
+            "Too many open",
+            "allocate",
+        ]) {
+            TextError::Other { path, why }
+        } else {
+            // Whatever else is wrong with its files: it holds nothing that cannot be rebuilt.
+            TextError::Unusable { path, why }
+        }
+    }
+}
+
+thread_local! {
+    static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether this thread is at work in tantivy, where a panic means that the files are damaged and is dealt with.
+#[must_use]
+pub fn is_guarded() -> bool {
+    let thread = std::thread::current();
+    let names = ["thrd-tantivy", "segment_updater", "merge_thread"];
+    GUARDED.get() || thread.name().is_some_and(|name| names.iter().any(|known| name.starts_with(known)))
+}
+
+/// Runs something of tantivy's. It checks no checksum as it reads, and panics over files with wrong bytes: that is a
+/// damaged index, to be rebuilt like any other.
+pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T, TextError> {
+    let before = GUARDED.replace(true);
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    GUARDED.set(before);
+    match done {
+        Ok(result) => result.map_err(|error| TextError::of(path, &error)),
+        Err(_) => {
+            let why = "its files are damaged".to_owned();
+            Err(TextError::Unusable { path: path.to_owned(), why })
         }
     }
 }
@@ -252,8 +276,7 @@ impl TextIndex {
     /// # Errors
     /// When there is none, it has another form, or it is damaged.
     pub fn open(path: &Path) -> Result<TextIndex, TextError> {
-        let directory = MmapDirectory::open(path).map_err(|e| TextError::of(path, &e.into()))?;
-        let index = Index::open(directory).map_err(|e| TextError::of(path, &e))?;
+        let index = guarded(path, || Index::open(MmapDirectory::open(path)?))?;
         if index.schema() != schema().0 {
             let why = "it was made by another version of this program".to_owned();
             return Err(TextError::Unusable { path: path.to_owned(), why });
@@ -263,9 +286,8 @@ impl TextIndex {
 
     fn ready(index: Index, path: &Path) -> Result<TextIndex, TextError> {
         index.tokenizers().register("runebook", TextAnalyzer::from(Words::default()));
-        let reader =
-            index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0).try_into();
-        let reader = reader.map_err(|e: TantivyError| TextError::of(path, &e))?;
+        let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0);
+        let reader = guarded(path, || builder.try_into())?;
         Ok(TextIndex { index, reader, fields: schema().1, path: path.to_owned() })
     }
 
@@ -274,7 +296,7 @@ impl TextIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn generation(&self) -> Result<u64, TextError> {
-        let metas = self.index.load_metas().map_err(|e| TextError::of(&self.path, &e))?;
+        let metas = guarded(&self.path, || self.index.load_metas())?;
         Ok(metas.payload.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
@@ -283,7 +305,7 @@ impl TextIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn totals(&self) -> Result<Totals, TextError> {
-        self.count_totals().map_err(|e| TextError::of(&self.path, &e))
+        guarded(&self.path, || self.count_totals())
     }
 
     fn count_totals(&self) -> tantivy::Result<Totals> {
@@ -315,7 +337,7 @@ impl TextIndex {
             docs.dedup();
             Ok(docs)
         };
-        collect().map_err(|e| TextError::of(&self.path, &e))
+        guarded(&self.path, collect)
     }
 
     /// Begins to change the index; `bulk` is for filling an empty one, with two threads and more memory.
@@ -324,8 +346,8 @@ impl TextIndex {
     /// When another process changes it, or it cannot be written.
     pub fn write(&self, bulk: bool) -> Result<TextWriter<'_>, TextError> {
         let (threads, budget) = if bulk { (2, 320 << 20) } else { (1, 64 << 20) };
-        let writer = self.index.writer_with_num_threads(threads, budget);
-        let writer: IndexWriter = writer.map_err(|e| TextError::of(&self.path, &e))?;
+        let writer: IndexWriter =
+            guarded(&self.path, || self.index.writer_with_num_threads(threads, budget))?;
         if bulk {
             writer.set_merge_policy(Box::new(NoMergePolicy));
         } else {
@@ -403,8 +425,8 @@ impl TextWriter<'_> {
             prepared.commit()?;
             Ok(())
         };
-        commit().map_err(|e| TextError::of(&self.index.path, &e))?;
-        self.writer.wait_merging_threads().map_err(|e| TextError::of(&self.index.path, &e))
+        guarded(&self.index.path, &mut commit)?;
+        guarded(&self.index.path, || self.writer.wait_merging_threads())
     }
 }
 

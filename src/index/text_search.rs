@@ -11,7 +11,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, Score, SegmentReader, Term};
 
 use super::query::{Item, Query};
-use super::text::{FIELDS, TextError, TextIndex, Totals, tag_key};
+use super::text::{FIELDS, TextError, TextIndex, Totals, guarded, tag_key};
 use super::text_filter::{Candidate, Filter, Top};
 use super::text_prefix::Prefix;
 use super::text_terms::{self, Sought};
@@ -104,7 +104,7 @@ impl TextIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn search(&self, request: &Request<'_>, path_of: &dyn Fn(u64) -> String) -> Result<Found, TextError> {
-        self.search_within(request, path_of).map_err(|e| TextError::of(&self.path, &e))
+        guarded(&self.path, || self.search_within(request, path_of))
     }
 
     fn search_within(

@@ -33,8 +33,8 @@ pub enum Confirm {
     None,
 }
 
-/// Who may commit to main without a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Who may commit to main without a proposal, from the mildest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direct {
     /// Any person of `actors.yaml`.
@@ -45,8 +45,8 @@ pub enum Direct {
     Nobody,
 }
 
-/// Whose evidence counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Whose evidence counts, from the mildest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceBy {
     /// Anybody's.
@@ -212,12 +212,61 @@ impl Default for Held {
     }
 }
 
+impl Held {
+    /// What satisfies both.
+    #[must_use]
+    fn and(mut self, other: Held) -> Held {
+        fn join<T: PartialEq>(into: &mut Vec<T>, from: Vec<T>) {
+            for one in from {
+                if !into.contains(&one) {
+                    into.push(one);
+                }
+            }
+        }
+        fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            }
+        }
+        self.propose.retain(|kind| other.propose.contains(kind));
+        join(&mut self.propose_roles, other.propose_roles);
+        self.quorum = self.quorum.max(other.quorum);
+        self.person |= other.person;
+        self.other_family |= other.other_family;
+        if self.owners.is_empty() {
+            self.owners = other.owners;
+        } else if !other.owners.is_empty() {
+            self.owners.retain(|owner| other.owners.contains(owner));
+        }
+        join(&mut self.review_roles, other.review_roles);
+        join(&mut self.require, other.require);
+        for (check, severity) in other.checks {
+            let held = self.checks.entry(check).or_insert(severity);
+            *held = severity.max(*held);
+        }
+        self.limits = Limits {
+            files: least(self.limits.files, other.limits.files),
+            deleted_percent: least(self.limits.deleted_percent, other.limits.deleted_percent),
+            bytes: least(self.limits.bytes, other.limits.bytes),
+            events: least(self.limits.events, other.limits.events),
+        };
+        self.direct = self.direct.max(other.direct);
+        self.evidence_by = self.evidence_by.max(other.evidence_by);
+        join(&mut self.rules, other.rules);
+        self.rules.sort_unstable();
+        self
+    }
+}
+
 /// A policy whose globs are compiled.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The policy itself.
     pub policy: Policy,
     globs: Vec<Vec<GlobMatcher>>,
+    /// The same globs without regard to case, for the names that other systems take for the same.
+    folded: Vec<Vec<GlobMatcher>>,
 }
 
 /// Compiles a path glob: `*` stays within a segment, `**` crosses them.
@@ -225,8 +274,13 @@ pub struct Rules {
 /// # Errors
 /// The reason, when it is malformed.
 pub fn compile_glob(glob: &str) -> Result<GlobMatcher, String> {
+    compile(glob, false)
+}
+
+fn compile(glob: &str, any_case: bool) -> Result<GlobMatcher, String> {
     GlobBuilder::new(glob)
         .literal_separator(true)
+        .case_insensitive(any_case)
         .build()
         .map(|g| g.compile_matcher())
         .map_err(|e| e.to_string())
@@ -250,22 +304,29 @@ impl Rules {
         if policy.version != 1 {
             return Err(PolicyError::Version(policy.version));
         }
-        let compile =
-            |glob: &String| compile_glob(glob).map_err(|why| PolicyError::Glob { glob: glob.clone(), why });
-        let globs = policy
-            .rules
-            .iter()
-            .map(|rule| rule.paths.iter().map(compile).collect())
-            .collect::<Result<_, _>>()?;
-        Ok(Rules { policy, globs })
+        let compiled = |any_case: bool| -> Result<Vec<Vec<GlobMatcher>>, PolicyError> {
+            let one = |glob: &String| {
+                compile(glob, any_case).map_err(|why| PolicyError::Glob { glob: glob.clone(), why })
+            };
+            policy.rules.iter().map(|rule| rule.paths.iter().map(one).collect()).collect()
+        };
+        let (globs, folded) = (compiled(false)?, compiled(true)?);
+        Ok(Rules { policy, globs, folded })
     }
 
-    /// What holds for a path.
+    /// What holds for a path. Where some system takes its name for another one that rules protect (`claude.md` for
+    /// `CLAUDE.md`), what holds for that one holds as well.
     #[must_use]
     pub fn for_path(&self, path: &VaultPath) -> Held {
+        let held = self.matching(&self.globs, path.as_str());
+        let alike = self.matching(&self.folded, &path.collision_key());
+        if alike.rules == held.rules { held } else { held.and(alike) }
+    }
+
+    fn matching(&self, globs: &[Vec<GlobMatcher>], path: &str) -> Held {
         let mut held = Held::default();
-        for (number, (rule, globs)) in (1..).zip(self.policy.rules.iter().zip(&self.globs)) {
-            if !globs.iter().any(|glob| glob.is_match(path.as_str())) {
+        for (number, (rule, globs)) in (1..).zip(self.policy.rules.iter().zip(globs)) {
+            if !globs.iter().any(|glob| glob.is_match(path)) {
                 continue;
             }
             held.rules.push(number);

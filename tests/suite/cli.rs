@@ -176,3 +176,38 @@ fn a_name_from_elsewhere_leads_to_the_command() {
     assert_eq!(s.run(&["help", "find"]).ok().out, s.run(&["find", "--help"]).ok().out);
     assert!(s.run(&["-C", "nowhere", "status"]).fails(2).err.contains("nowhere is no directory"));
 }
+
+#[test]
+fn repositories_of_other_kinds_are_named_in_words() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("resources/a.md", "# A\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "a"]);
+    s.git(&["config", "remote.origin.promisor", "true"]);
+    assert!(s.run(&["status"]).fails(5).err.contains("partial clone"));
+    s.git(&["config", "--unset", "remote.origin.promisor"]);
+    s.git(&["update-index", "--split-index"]);
+    for verb in [&["status"][..], &["commit", "-m", "x"], &["propose", "from-worktree"]] {
+        let run = s.run(verb).fails(5);
+        assert!(run.err.contains("split") && run.err.contains("--no-split-index"), "{verb:?} {}", run.err);
+    }
+    s.git(&["update-index", "--no-split-index"]);
+    s.run(&["status"]).ok();
+}
+
+#[test]
+fn files_left_out_and_other_repositories_are_no_changes() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("resources/a.md", "# A\n");
+    s.write("user/b.md", "# B\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "a"]);
+    s.git(&["init", "-q", "other"]);
+    s.write("other/x.md", "# X\n");
+    s.git(&["sparse-checkout", "set", "user"]);
+    assert!(!s.vault().join("resources/a.md").exists());
+    let run = s.run(&["status"]).ok();
+    assert!(run.out.contains("changes    none"), "{}", run.out);
+}

@@ -126,3 +126,88 @@ fn a_merge_that_somebody_overtook_is_taken_back() {
     vault.run_as(CLAUDE, &["merge", &id]).ok();
     assert!(whole(&vault, &id, &old));
 }
+
+/// Leaves what a killed command leaves: its plan, and the locks of the references in it.
+fn left_plan(vault: &Sandbox, updates: &[(&str, &str, &str)], index: bool) {
+    let list: Vec<serde_json::Value> = updates
+        .iter()
+        .map(|(name, old, new)| serde_json::json!({"name": name, "old": old, "new": new, "message": "x"}))
+        .collect();
+    let index = index.then(|| vault.vault().join(".git"));
+    let plan = serde_json::json!({"updates": list, "index": index});
+    vault.write(".git/runebook/refs/killed.json", plan.to_string());
+    for (name, _, _) in updates {
+        vault.write(&format!(".git/{name}.lock"), "");
+    }
+}
+
+#[test]
+fn references_that_a_killed_command_locked_are_free_again() {
+    let vault = vault();
+    let main = vault.git(&["rev-parse", "main"]);
+    left_plan(&vault, &[("refs/heads/main", &main, "0123456789012345678901234567890123456789")], false);
+    vault.write("resources/home.md", "# Home\n");
+    vault.run(&["commit", "-m", "Home"]).ok();
+    assert!(!vault.vault().join(".git/runebook/refs/killed.json").exists());
+    in_order(&vault);
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_named() {
+    let vault = vault();
+    let lock = vault.vault().join(".git/refs/heads/main.lock");
+    std::fs::write(&lock, "").unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
+    vault.write("resources/home.md", "# Home\n");
+    let run = vault.run(&["commit", "-m", "Home"]).fails(3);
+    assert!(run.err.contains("main.lock is locked") && run.err.contains("remove"), "{}", run.err);
+    assert!(lock.exists());
+}
+
+#[test]
+fn an_event_that_was_killed_between_two_references_is_completed() {
+    let vault = vault();
+    let id = approved(&vault);
+    let branch = format!("refs/heads/proposal/{id}");
+    let (new, old) = (vault.git(&["rev-parse", &branch]), vault.git(&["rev-parse", &format!("{branch}~1")]));
+    vault.git(&["update-ref", &branch, &old]);
+    left_plan(&vault, &[(&branch, &old, &new), (&format!("refs/runebook/seen/{id}"), &old, &new)], false);
+    let shown = vault.run(&["propose", "show", &id]).ok();
+    assert!(shown.out.contains("approved"), "{}", shown.out);
+    assert_eq!(vault.git(&["rev-parse", &branch]), new);
+}
+
+#[test]
+fn the_index_follows_a_commit_that_was_killed_before_it_was_written() {
+    let vault = vault();
+    let index = vault.vault().join(".git/index");
+    let (old, kept) = (vault.git(&["rev-parse", "main"]), std::fs::read(&index).unwrap());
+    vault.write("resources/seats.md", "# Seats\n\nBy the window.\n");
+    vault.git(&["rm", "-q", "resources/home.md"]);
+    vault.git(&["commit", "-qam", "killed"]);
+    let new = vault.git(&["rev-parse", "main"]);
+    std::fs::write(&index, kept).unwrap();
+    vault.write(".git/index.lock", "runebook 1\n");
+    assert_ne!(status(&vault), "", "plain git would take the commit back");
+    left_plan(&vault, &[("refs/heads/main", &old, &new)], true);
+    vault.run(&["log"]).ok();
+    in_order(&vault);
+    assert!(!vault.vault().join(".git/index.lock").exists());
+}
+
+#[test]
+fn work_staged_after_the_kill_stays_staged() {
+    let vault = vault();
+    let index = vault.vault().join(".git/index");
+    let (old, kept) = (vault.git(&["rev-parse", "main"]), std::fs::read(&index).unwrap());
+    vault.write("resources/seats.md", "# Seats\n\nBy the window.\n");
+    vault.git(&["commit", "-qam", "killed"]);
+    let new = vault.git(&["rev-parse", "main"]);
+    std::fs::write(&index, kept).unwrap();
+    vault.write("resources/seats.md", "# Seats\n\nMine, staged.\n");
+    vault.git(&["add", "resources/seats.md"]);
+    left_plan(&vault, &[("refs/heads/main", &old, &new)], true);
+    vault.run(&["log"]).ok();
+    assert_eq!(vault.git(&["show", ":resources/seats.md"]), "# Seats\n\nMine, staged.");
+}

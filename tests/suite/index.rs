@@ -51,3 +51,55 @@ fn each_work_tree_has_its_own_view() {
     s.git(&["worktree", "remove", "--force", "../side"]);
     s.run(&["find", "window"]).fails(1);
 }
+
+/// Damages every file of the text index in turn; the next search builds it anew and finds what there is.
+#[test]
+fn a_damaged_text_index_is_built_anew() {
+    let damages: [(&str, fn(&std::path::Path)); 4] = [
+        ("emptied", |file| std::fs::write(file, "").unwrap()),
+        ("cut", |file| {
+            let bytes = std::fs::read(file).unwrap();
+            std::fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        // The footer stays, so that nothing but what is read can show it.
+        ("scribbled over", |file| {
+            let mut bytes = std::fs::read(file).unwrap();
+            let end = bytes.len().saturating_sub(120);
+            bytes[..end].fill(0xA5);
+            std::fs::write(file, bytes).unwrap();
+        }),
+        ("a directory", |file| {
+            std::fs::remove_file(file).unwrap();
+            std::fs::create_dir(file).unwrap();
+        }),
+    ];
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    for number in 0..20 {
+        s.write(&format!("resources/{number}.md"), format!("# Note {number}\n\ncommon word{number}\n"));
+    }
+    for ending in ["term", "idx", "store", "fast", "pos", "json"] {
+        for (how, damage) in damages {
+            s.run(&["find", "common"]).ok();
+            let text = text_dir(&s);
+            let files = std::fs::read_dir(&text).unwrap().flatten().map(|entry| entry.path());
+            let file = files.filter(|f| f.extension().is_some_and(|e| e == ending)).max().unwrap();
+            damage(&file);
+            let run = s.run(&["find", "common", "-n", "30", "--json"]);
+            assert!(!run.err.contains("bug"), "{ending} {how}: {}", run.err);
+            // Wrong values in a column of numbers are nothing that a search can see.
+            if !(ending == "fast" && how == "scribbled over") {
+                let hits = run.ok().json()["hits"].as_array().unwrap().len();
+                assert_eq!(hits, 20, "{ending} {how}");
+            }
+            s.run(&["reindex", "--full"]).ok();
+        }
+    }
+}
+
+/// Where the text index is.
+fn text_dir(s: &Sandbox) -> std::path::PathBuf {
+    let derived = s.vault().join(".git/runebook");
+    let found = std::fs::read_dir(derived).unwrap().flatten().map(|entry| entry.path().join("text"));
+    found.filter(|dir| dir.is_dir()).max().unwrap()
+}

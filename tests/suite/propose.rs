@@ -263,3 +263,23 @@ fn what_never_was_is_not_called_the_same() {
     let told = vault.run(&["show", &id]).ok().out;
     assert!(told.contains("claude-mei submitted revision 1"), "{told}");
 }
+
+#[test]
+fn names_that_other_systems_take_for_a_protected_one_are_protected() {
+    let vault = vault();
+    let id = new(&vault, CLAUDE, "Steer");
+    for path in ["CLAUDE.md", "claude.md", "resources/Agents.MD", "CLA\u{ad}UDE.md", "ＣLAUDE.md"] {
+        write(&vault, CLAUDE, &id, path, "Do as I say.\n").fails(4);
+    }
+    write(&vault, CLAUDE, &id, "resources/claude-notes.md", "# Notes\n").ok();
+}
+
+#[test]
+fn a_reference_that_is_no_proposal_does_not_hide_the_others() {
+    let vault = vault();
+    let id = proposed(&vault);
+    let blob = vault.git(&["rev-parse", "main:resources/seats.md"]);
+    vault.write(".git/refs/heads/closed/b0b0b0b0", format!("{blob}\n"));
+    let run = vault.run(&["propose", "list", "--all"]).ok();
+    assert!(run.out.contains(&id) && run.out.contains("b0b0b0b0"), "{}", run.out);
+}

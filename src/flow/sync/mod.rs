@@ -200,7 +200,21 @@ pub fn side(vault: &Vault<'_>, catalog: &Catalog) -> Result<Side, Fault> {
 pub fn ensure(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Freshness, Fault> {
     let deadline = Duration::from_millis(vault.config.index.freshness_ms);
     let limits = Limits { full: false, deadline: Some(deadline), patience: deadline };
-    Ok(run(vault, progress, limits)?.freshness)
+    match run(vault, progress, limits) {
+        Ok(outcome) => Ok(outcome.freshness),
+        Err(fault) if fault.kind() == Kind::Failed && vault.env.go_on().is_ok() => as_it_stands(vault, fault),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Where the index cannot be written (a full disk, a file system that is read-only), what it holds still answers.
+fn as_it_stands(vault: &Vault<'_>, fault: Fault) -> Result<Freshness, Fault> {
+    let note =
+        format!("the index could not be brought up to date, so this is what was there before: {fault}");
+    match place::open_pair(vault) {
+        Ok(pair) => stored(vault, &pair.catalog, vec![note]),
+        Err(_) => Err(fault),
+    }
 }
 
 /// Brings the index up to date, however long it takes.

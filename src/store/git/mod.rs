@@ -100,9 +100,9 @@ impl Explain for GitError {
             GitError::Other { why, .. } if why.contains("No space left") => {
                 Some("the disk is full: make room and run this again; nothing was lost".to_owned())
             }
-            GitError::Other { why, .. } if why.contains("Read-only file system") => {
-                Some("the file system is read-only: make it writable, or copy the vault to one that is".to_owned())
-            }
+            GitError::Other { why, .. } if why.contains("Read-only file system") => Some(
+                "the file system is read-only: make it writable, or copy the vault to one that is".to_owned(),
+            ),
             GitError::Other { .. } => None,
         }
     }

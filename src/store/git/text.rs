@@ -147,7 +147,10 @@ impl Repo {
         for path in below.iter().filter(|path| !path.is_root()) {
             options.pathspec(path.as_str());
         }
-        let statuses = self.inner.statuses(Some(&mut options)).map_err(index_error(self.git_dir(), "looking for edited files"))?;
+        let statuses = self
+            .inner
+            .statuses(Some(&mut options))
+            .map_err(index_error(self.git_dir(), "looking for edited files"))?;
         let head = match self.head()? {
             super::Head::Branch(_, oid) => oid,
             super::Head::Detached(oid) => Some(oid),

@@ -67,7 +67,10 @@ impl Repo {
         for path in below.iter().filter(|path| !path.is_root()) {
             options.pathspec(path.as_str());
         }
-        let statuses = self.inner.statuses(Some(&mut options)).map_err(index_error(self.git_dir(), "looking for changed files"))?;
+        let statuses = self
+            .inner
+            .statuses(Some(&mut options))
+            .map_err(index_error(self.git_dir(), "looking for changed files"))?;
         let left_out = self.left_out()?;
         let mut out: Vec<WorkChange> = statuses
             .iter()
