@@ -6,6 +6,8 @@ use super::output::{Tone, one_line};
 use super::progress::Bar;
 use super::{Done, Output, Session};
 use crate::flow::check::{self, Report};
+use crate::flow::heal::{self, Fixed, Sign};
+use crate::flow::own;
 use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
 
@@ -17,6 +19,7 @@ use crate::model::finding::{Finding, Severity};
   runebook check --rule link --all       every finding about links
   runebook check --proposal 7k3qm2xd     what a proposal changes, as its merge would leave it
   runebook check --json | jq '.rules'    the counts
+  runebook check --fix --dry-run         what can be mended by itself
 
 Exit status: 0 nothing or warnings, 1 something to mend or to be judged by a person.
 The policy sets severities by path: `checks: {link.broken: error, secret.jwt: info}`.")]
@@ -30,6 +33,12 @@ pub(crate) struct Args {
     /// Report only this check (`link`) or rule (`link.broken`); may be given several times
     #[arg(long, value_name = "RULE")]
     rule: Vec<String>,
+    /// Mend what has one exact fix: links after a rename that was made outside, full-width colons
+    #[arg(long, conflicts_with = "proposal")]
+    fix: bool,
+    /// With --fix: show what would be done, and do nothing
+    #[arg(short = 'n', long, requires = "fix")]
+    dry_run: bool,
     /// Show every finding, also those that are for information only
     #[arg(long)]
     all: bool,
@@ -41,6 +50,19 @@ const SHOWN: usize = 5;
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     check::known_rules(&args.rule)?;
     let vault = session.vault()?;
+    if args.fix {
+        own::person(&vault, session.globals.acting.as_deref(), "check --fix")?;
+        let paths = check::places(&vault, &session.directory(), &args.paths)?;
+        let fixed = heal::fix(&vault, &paths, args.dry_run, &Bar::new(session))?;
+        if session.out.json {
+            session.out.document(&fixed);
+            return Ok(Done::Yes);
+        }
+        show_fixed(session, &fixed);
+        if args.dry_run {
+            return Ok(Done::Yes);
+        }
+    }
     let access = super::propose::access_of(session, &vault)?;
     let report = match &args.proposal {
         Some(id) => check::proposal(&vault, &access, id)?,
@@ -56,6 +78,29 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         show(session, &report, args.all, !args.rule.is_empty());
     }
     Ok(if report.has_errors() { Done::Nothing } else { Done::Yes })
+}
+
+/// What was mended, for people.
+fn show_fixed(session: &mut Session<'_>, fixed: &Fixed) {
+    let verbose = session.globals.verbose;
+    let out = &mut session.out;
+    for one in &fixed.renamed {
+        let by = match one.by {
+            Sign::Id => "the same id",
+            Sign::Content => "the same content",
+            Sign::Similar => "much the same content",
+        };
+        let (from, to) = (out.plain(one.from.as_str()), out.paint(Tone::Path, one.to.as_str()));
+        out.line(format!("{to}  (was {from}: {by})"));
+    }
+    super::mv::show(out, &fixed.links, fixed.dry_run, verbose);
+    for line in &fixed.lines {
+        let path = out.paint(Tone::Path, line.path.as_str());
+        out.line(format!("{path}:{}: {} → {}", line.line, printable(&line.old), printable(&line.new)));
+    }
+    if fixed.renamed.is_empty() && fixed.lines.is_empty() {
+        out.note("nothing that can be mended without a person");
+    }
 }
 
 fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {

@@ -27,6 +27,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("actors", of::<Actors>()),
         ("audit", of::<super::audit::Report>()),
         ("check", of::<Report>()),
+        ("check-fix", of::<super::heal::Fixed>()),
         ("config", of::<Config>()),
         ("evaluation-cases", of::<Cases>()),
         ("event-data", of::<Data>()),

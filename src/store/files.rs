@@ -184,38 +184,49 @@ pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, Fi
         let temporary = fill(&directory, &at, job.new)?;
         Ok((at, temporary))
     };
-    // Waiting for the disk is what takes long, and it takes as long for many as for one.
-    let share = jobs.len().div_ceil(WRITERS).max(1);
-    let ready: Vec<Result<(PathBuf, tempfile::NamedTempFile), FileError>> = std::thread::scope(|scope| {
-        let started: Vec<_> = jobs
-            .chunks(share)
-            .map(|chunk| (chunk, scope.spawn(move || chunk.iter().map(prepare).collect::<Vec<_>>())))
-            .collect();
-        let lost = |job: &Replacement<'_>| {
-            Err(io_error("writing", &root.join(job.path.as_str()))(io::Error::other("the writer failed")))
-        };
-        let results = started
-            .into_iter()
-            .flat_map(|(chunk, thread)| thread.join().unwrap_or_else(|_| chunk.iter().map(lost).collect()));
-        results.collect()
+    let ready = at_once(jobs.iter().collect(), prepare);
+    let steps: Vec<_> = ready.into_iter().zip(jobs).collect();
+    let results = at_once(steps, |(ready, job)| {
+        let (at, temporary) = ready??;
+        if std::fs::read(&at).map_err(io_error("reading", &at))? != job.old {
+            return Ok(None);
+        }
+        temporary.persist(&at).map_err(|error| io_error("writing", &at)(error.error))?;
+        Ok(Some(at))
     });
-    let mut directories = std::collections::BTreeSet::new();
-    let results = ready
-        .into_iter()
-        .zip(jobs)
-        .map(|(ready, job)| {
-            let (at, temporary) = ready?;
-            if std::fs::read(&at).map_err(io_error("reading", &at))? != job.old {
-                return Ok(false);
-            }
-            temporary.persist(&at).map_err(|error| io_error("writing", &at)(error.error))?;
-            directories.extend(at.parent().map(Path::to_owned));
-            Ok(true)
-        })
-        .collect();
+    let results: Vec<Result<Option<PathBuf>, FileError>> =
+        results.into_iter().map(|result| result.and_then(|result| result)).collect();
+    let placed = results.iter().flatten().flatten();
+    let directories: std::collections::BTreeSet<&Path> = placed.filter_map(|at| at.parent()).collect();
     // The new names are there already; a directory that cannot be synced only may lose them in a power cut.
     directories.iter().for_each(|directory| drop(sync_directory(directory)));
-    results
+    results.into_iter().map(|result| result.map(|placed| placed.is_some())).collect()
+}
+
+/// Does something to each, many at the same time: waiting for the disk is what takes long, and it takes as long for
+/// many as for one.
+fn at_once<T: Send, R: Send>(jobs: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<Result<R, FileError>> {
+    let lost = |_| io_error("writing", Path::new("files"))(io::Error::other("a thread failed"));
+    let count = jobs.len();
+    let share = count.div_ceil(WRITERS).max(1);
+    let mut jobs = jobs.into_iter();
+    std::thread::scope(|scope| {
+        let run = &run;
+        let mut threads = Vec::new();
+        loop {
+            let chunk: Vec<T> = jobs.by_ref().take(share).collect();
+            if chunk.is_empty() {
+                break;
+            }
+            let length = chunk.len();
+            threads.push((length, scope.spawn(move || chunk.into_iter().map(run).collect::<Vec<R>>())));
+        }
+        let results = threads.into_iter().flat_map(|(length, thread)| match thread.join() {
+            Ok(results) => results.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(_) => (0..length).map(|at| Err(lost(at))).collect(),
+        });
+        results.collect()
+    })
 }
 
 /// A temporary file beside `at` that holds the bytes on disk; it removes itself unless it is persisted.

@@ -417,3 +417,40 @@ proptest! {
         examine(text.as_bytes());
     }
 }
+
+#[test]
+fn a_proposal_changes_a_field_and_a_section() {
+    let s = super::support::Sandbox::new();
+    s.run(&["init"]).ok();
+    let page = "\u{FEFF}---\r\ntitle: 'T' # c\r\nconfidence: 0.5\r\ntags: [a]\r\nold: x\r\n---\r\n# T\r\n\r\n## A\r\n\r\nold\r\n\r\n## B\r\n";
+    s.write("resources/p.md", page);
+    s.run(&["commit", "-m", "Start"]).ok();
+    s.run(&["propose", "new", "Edit"]).ok();
+    let id = s.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/proposal"]);
+    s.run(&[
+        "propose",
+        "edit",
+        &id,
+        "resources/p.md",
+        "--set",
+        "confidence=0.9",
+        "--set",
+        "tags=[a, b c]",
+        "--unset",
+        "old",
+        "--section",
+        "A",
+        "--body",
+        "new",
+    ])
+    .ok();
+    let out = s.git(&["show", &format!("proposal/{id}:resources/p.md")]);
+    assert_eq!(
+        format!("{out}\n").replace("\r\n\n", "\r\n"),
+        "\u{FEFF}---\r\ntitle: 'T' # c\r\nconfidence: 0.9\r\ntags: [a, b c]\r\n---\r\n# T\r\n\r\n## A\r\n\r\nnew\r\n\r\n## B\r\n"
+            .trim_end().to_owned() + "\n"
+    );
+    let missing = s.run(&["propose", "edit", &id, "resources/p.md", "--unset", "nothing"]).fails(1);
+    assert!(missing.err.contains("no field `nothing`"), "{}", missing.err);
+    s.run(&["propose", "edit", &id, "resources/p.md", "--set", "x"]).fails(2);
+}

@@ -141,3 +141,48 @@ fn a_dry_run_shows_and_edits_are_kept() {
     let run = s.run(&["mv", "resources/b.md", "resources/C# 1.md"]).ok();
     assert!(run.err.contains("cannot be written in this form"), "{}", run.err);
 }
+
+#[test]
+fn links_heal_after_a_rename_made_outside() {
+    let long = "One line that is long enough.\nAnother line that is long enough.\nA third one.\n";
+    let s = vault(&[
+        ("resources/with-id.md", "---\nid: 01JDM3Z8Q6W5T9V2R4K7X1B0CE\n---\n[r](similar.md)\n"),
+        ("resources/same.md", "Exactly this.\n"),
+        ("resources/similar.md", long),
+        ("resources/stays.md", "s\n"),
+        (
+            "user/ref.md",
+            "[[with-id]] [x](../resources/same.md) [[resources/similar#A|a]] [[stays]] [[never was]]\n",
+        ),
+        ("user/slip.md", "---\n标签：  旅行\ntitle: t\n---\nBody ：\n"),
+    ]);
+    s.git(&["mv", "resources/with-id.md", "user/named.md"]);
+    s.write(
+        "user/named.md",
+        s.read("user/named.md").replace("[r]", "Another text altogether, which is longer. [r]"),
+    );
+    std::fs::rename(s.vault().join("resources/same.md"), s.vault().join("resources/equal.md")).unwrap();
+    std::fs::remove_file(s.vault().join("resources/similar.md")).unwrap();
+    s.write("resources/like.md", format!("{long}And one more.\n"));
+    let before = s.read("user/ref.md");
+    let shown = s.run(&["check", "--fix", "--dry-run"]).ok();
+    assert!(shown.out.contains("user/named.md  (was resources/with-id.md: the same id)"), "{}", shown.out);
+    assert!(
+        shown.out.contains("resources/like.md  (was resources/similar.md: much the same content)"),
+        "{}",
+        shown.out
+    );
+    assert_eq!(s.read("user/ref.md"), before);
+    // What a person must mend is reported still.
+    s.run(&["check", "--fix"]).fails(1);
+    assert_eq!(
+        s.read("user/ref.md"),
+        "[[named]] [x](../resources/equal.md) [[resources/like#A|a]] [[stays]] [[never was]]\n"
+    );
+    assert!(s.read("user/named.md").ends_with("[r](../resources/like.md)\n"), "{}", s.read("user/named.md"));
+    assert_eq!(s.read("user/slip.md"), "---\n标签: 旅行\ntitle: t\n---\nBody ：\n");
+    let again = s.run(&["check", "--fix", "--json"]).ok().json();
+    assert_eq!((&again["links"]["files"], &again["lines"]), (&serde_json::json!(0), &serde_json::json!([])));
+    s.run(&["actor", "add", "bot", "--kind", "agent", "--family", "claude"]).ok();
+    s.run_as("bot", &["check", "--fix"]).fails(4);
+}

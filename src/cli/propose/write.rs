@@ -7,7 +7,7 @@ use super::actor_of;
 use super::print;
 use crate::cli::{Done, Session};
 use crate::flow::proposals::named_by;
-use crate::flow::propose::{self, Edit, Written};
+use crate::flow::propose::{self, Edit, Parts, Written};
 use crate::flow::vault::Vault;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::ProposalId;
@@ -59,7 +59,7 @@ pub(super) struct EditArgs {
         long,
         value_name = "TEXT",
         requires = "new",
-        required_unless_present = "append",
+        required_unless_present_any = ["append", "set", "unset", "section"],
         allow_hyphen_values = true
     )]
     old: Option<String>,
@@ -72,9 +72,27 @@ pub(super) struct EditArgs {
     /// Add this text to the end, on a line of its own
     #[arg(long, value_name = "TEXT", conflicts_with = "old", allow_hyphen_values = true)]
     append: Option<String>,
+    /// Give a field of the front matter a value: a word, a number, or `[a, b]`; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["old", "append"], value_parser = field)]
+    set: Vec<(String, serde_json::Value)>,
+    /// Remove a field of the front matter; may be given several times
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["old", "append"])]
+    unset: Vec<String>,
+    /// Replace the text of the section with this heading (`A#B`: a B below an A), up to the next heading of its level
+    #[arg(long, value_name = "HEADING", requires = "body", conflicts_with_all = ["old", "append"])]
+    section: Option<String>,
+    /// The section's new text
+    #[arg(long, value_name = "TEXT", requires = "section", allow_hyphen_values = true)]
+    body: Option<String>,
     /// The commit's subject
     #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
+}
+
+/// `KEY=VALUE` as a field.
+fn field(text: &str) -> Result<(String, serde_json::Value), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), crate::markdown::edit::value(value)))
 }
 
 /// `propose mv`.
@@ -212,6 +230,13 @@ pub(super) fn edit(args: &EditArgs, session: &mut Session<'_>, vault: &Vault<'_>
     let actor = actor_of(session, vault)?;
     let id = named_by(vault, Some(&actor), args.id.as_deref())?;
     let uri = place(session, vault, &args.uri)?;
+    if !args.set.is_empty() || !args.unset.is_empty() || args.section.is_some() {
+        let names = |path: &String| path.split('#').map(|name| name.trim().to_owned()).collect();
+        let section = args.section.as_ref().map(names).zip(args.body.clone());
+        let parts = Parts { set: args.set.clone(), unset: args.unset.clone(), section };
+        let written = propose::edit_parts(vault, &actor, &id, &uri, &parts, args.message.as_deref())?;
+        return Ok(done(session, &written));
+    }
     let edit = match &args.append {
         Some(text) => Edit::Append(text.clone()),
         None => Edit::Replace {

@@ -5,6 +5,7 @@
 //! if every link of the memory leads where it shall.
 
 pub(super) mod names;
+mod outside;
 mod target;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
 use crate::store::files;
 use names::Kept;
+pub use outside::{Fixed, MendedLine, Renamed, Sign, fix};
 use target::{Place, leads_to};
 
 /// Which files stand elsewhere now.
@@ -114,6 +116,8 @@ pub(super) struct Between<'n> {
     pub(super) before: &'n dyn Names,
     pub(super) after: &'n dyn Names,
     pub(super) moves: &'n Moves,
+    /// Whether only links are touched that lead to nothing now: what leads somewhere was perhaps written so.
+    pub(super) broken_only: bool,
 }
 
 /// A memory whose links are looked at.
@@ -175,7 +179,11 @@ fn one(
     for (index, link) in memory.links.iter().enumerate() {
         let Some(was) = leads_to(resolve(link, before, between.before)) else { continue };
         let shall = Place { path: between.moves.after(&was.path), ..was.clone() };
-        let still = leads_to(resolve(link, after, between.after)).as_ref() == Some(&shall);
+        let now = leads_to(resolve(link, after, between.after));
+        if between.broken_only && now.is_some() {
+            continue;
+        }
+        let still = now.as_ref() == Some(&shall);
         if still && target::stays_exact(link, (before, after), &was, &shall) {
             continue;
         }
@@ -339,7 +347,13 @@ pub(super) fn of_move(
     let after = names::Moved::new(&before, (old, new), &moved);
     let docs = referrers(catalog, side, (old, new), &moved)?;
     let home = |path: &VaultPath| (path.clone(), moves.after(path));
-    plan(vault, &docs, &Between { before: &before, after: &after, moves }, &home, progress)
+    plan(
+        vault,
+        &docs,
+        &Between { before: &before, after: &after, moves, broken_only: false },
+        &home,
+        progress,
+    )
 }
 
 /// The memories whose links may lead elsewhere after a move: those that moved, and those with a link by a name that

@@ -11,6 +11,7 @@ use crate::flow::proposals::open_tip;
 use crate::flow::reader::Reader;
 use crate::flow::review::retried;
 use crate::flow::vault::Vault;
+use crate::markdown::edit;
 use crate::model::access::{Access, View};
 use crate::model::actor::Actor;
 use crate::model::change::{Change, ChangeSet, Entry, mode};
@@ -175,6 +176,47 @@ pub fn edit(
     change(vault, actor, id, |branch| {
         let (path, entry) = file(vault, actor, branch, uri)?;
         let bytes = edited(&vault.repo.blob(entry.oid)?, edit, &uri.to_string())?;
+        let entry = Entry { mode: entry.mode, oid: vault.repo.write_blob(&bytes)? };
+        let subject = message.map_or_else(|| format!("Edit {path}"), str::to_owned);
+        Ok((putting(path, Change::Put(entry)), subject))
+    })
+}
+
+/// What of a file changes by itself.
+#[derive(Debug, Clone, Default)]
+pub struct Parts {
+    /// Fields of the front matter with their new values.
+    pub set: Vec<(String, serde_json::Value)>,
+    /// Fields that go.
+    pub unset: Vec<String>,
+    /// A path of headings, and the new text of that section.
+    pub section: Option<(Vec<String>, String)>,
+}
+
+/// Changes fields of a file's front matter or a section; every other byte stays.
+///
+/// # Errors
+/// When a part is not there or cannot be changed by itself, and as [`change`].
+pub fn edit_parts(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    uri: &Uri,
+    parts: &Parts,
+    message: Option<&str>,
+) -> Result<Written, Fault> {
+    change(vault, actor, id, |branch| {
+        let (path, entry) = file(vault, actor, branch, uri)?;
+        let mut bytes = vault.repo.blob(entry.oid)?;
+        for (key, value) in &parts.set {
+            bytes = edit::set_field(&bytes, key, value)?;
+        }
+        for key in &parts.unset {
+            bytes = edit::unset_field(&bytes, key)?;
+        }
+        if let Some((names, body)) = &parts.section {
+            bytes = edit::set_section(&bytes, names, body)?;
+        }
         let entry = Entry { mode: entry.mode, oid: vault.repo.write_blob(&bytes)? };
         let subject = message.map_or_else(|| format!("Edit {path}"), str::to_owned);
         Ok((putting(path, Change::Put(entry)), subject))

@@ -31,7 +31,7 @@ use crate::store::git::RefUpdate;
 
 pub(super) use anew::begin;
 pub use anew::{Clash, Combined, anew, combine};
-pub use content::{Edit, Written, change, edit, mv, rm, write};
+pub use content::{Edit, Parts, Written, change, edit, edit_parts, mv, rm, write};
 pub use story::{Story, story};
 pub use taken::{Taken, from_worktree};
 

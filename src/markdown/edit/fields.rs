@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::entries::{Entry, Item, Written, entries};
 use super::{EditError, Page, line_end, read};
 use crate::markdown::compose::{Place, inline, is_plain, quoted, scalar};
-use crate::markdown::front;
+use crate::markdown::{front, yaml};
 
 /// The front matter as it can be edited.
 struct Head {
@@ -117,6 +117,17 @@ fn line_after(text: &str, at: usize) -> usize {
         Some(end) if rest[end..].starts_with("\r\n") => at + end + 2,
         Some(end) => at + end + 1,
         None => text.len(),
+    }
+}
+
+/// The value that somebody typed: a list or mapping in brackets, a number, `true`, `false`, else a text as it is.
+#[must_use]
+pub fn value(text: &str) -> Value {
+    let trimmed = text.trim();
+    let brackets = (trimmed.starts_with('[') && !trimmed.starts_with("[[")) || trimmed.starts_with('{');
+    match yaml::read(trimmed) {
+        Ok((node, _)) if brackets => node.json(),
+        _ => yaml::plain_scalar(trimmed),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::model::fault::{Explain, Kind};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 
-pub use fields::{add_item, remove_item, set_field, unset_field};
+pub use fields::{add_item, remove_item, set_field, unset_field, value};
 pub use sections::{rename_heading, set_section};
 
 /// Why a file is not changed.
