@@ -96,7 +96,7 @@ fn show_fixed(session: &mut Session<'_>, fixed: &Fixed) {
     super::mv::show(out, &fixed.links, fixed.dry_run, verbose);
     for line in &fixed.lines {
         let path = out.paint(Tone::Path, line.path.as_str());
-        out.line(format!("{path}:{}: {} → {}", line.line, printable(&line.old), printable(&line.new)));
+        out.line(format!("{path}:{}: {} → {}", line.line, one_line(&line.old), one_line(&line.new)));
     }
     if fixed.renamed.is_empty() && fixed.lines.is_empty() {
         out.note("nothing that can be mended without a person");
