@@ -90,7 +90,7 @@ impl Explain for ActorError {
                 Some("add `--family claude` (or gpt, deepseek, kimi, qwen, …)".to_owned())
             }
             ActorError::AgentAdmin => Some("give it propose, review or merge".to_owned()),
-            ActorError::Taken(_) => Some("`runebook actor list` shows them; choose another".to_owned()),
+            ActorError::Taken(_) => Some("`runebook actor list` shows them; choose another, or change that one in .runebook/actors.yaml and commit it".to_owned()),
             ActorError::Edited => Some(format!("commit them first: `runebook commit {ACTORS}`")),
             ActorError::Form(entry) => {
                 Some(format!("add this to it yourself, then `runebook commit {ACTORS}`:\n{entry}"))

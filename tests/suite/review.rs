@@ -141,3 +141,15 @@ fn what_an_agent_may_not_read_is_not_shown_to_it() {
     vault.write("resources/home.md", "edited\n");
     vault.run_as("narrow", &["diff"]).fails(4);
 }
+
+#[test]
+fn the_only_proposal_that_waits_is_shown_where_none_is_named() {
+    use crate::cast::{GPT, proposed, vault};
+    let vault = vault();
+    assert!(vault.run_as(GPT, &["review", "show"]).fails(2).err.contains("none waits"));
+    let id = proposed(&vault);
+    assert!(vault.run_as(GPT, &["review", "show"]).ok().out.starts_with(&id));
+    let other = proposed(&vault);
+    let err = vault.run_as(GPT, &["review", "diff"]).fails(2).err;
+    assert!(err.contains(&id) && err.contains(&other), "{err}");
+}

@@ -10,7 +10,7 @@ use crate::flow::review::{self, Recorded, Request, ReviewError};
 use crate::flow::vault::Vault;
 use crate::model::event::{Remark, Verdict};
 use crate::model::fault::{Explain, Fault, Kind};
-use crate::model::id::{Digest, IdError, Oid};
+use crate::model::id::{Digest, IdError, Oid, ProposalId};
 use crate::model::uri::Uri;
 
 /// The arguments of `runebook review`.
@@ -57,8 +57,8 @@ enum What {
   runebook review show 7k3 --before        with the whole text before the change
   runebook review show 7k3 --json")]
 struct ShowArgs {
-    /// The proposal
-    id: String,
+    /// The proposal; the only one that waits for you if left out
+    id: Option<String>,
     /// Print the whole text of each file before the change, too
     #[arg(long)]
     before: bool,
@@ -69,8 +69,8 @@ struct ShowArgs {
 #[command(after_help = "Examples:
   runebook review diff 7k3qm2xd")]
 struct OneArgs {
-    /// The proposal
-    id: String,
+    /// The proposal; the only one that waits for you if left out
+    id: Option<String>,
 }
 
 /// A verdict.
@@ -147,6 +147,10 @@ enum WordError {
     Digest(IdError),
     #[error("`{0}` is no comment on a line")]
     Comment(String),
+    #[error("which proposal? none waits for your review")]
+    NoneWaits,
+    #[error("which proposal? several wait for your review: {}", .0.iter().map(ProposalId::as_str).collect::<Vec<_>>().join(", "))]
+    SeveralWait(Vec<ProposalId>),
 }
 
 impl Explain for WordError {
@@ -156,6 +160,8 @@ impl Explain for WordError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
+            WordError::NoneWaits => "`runebook propose list` shows all that are open".to_owned(),
+            WordError::SeveralWait(_) => "name one of them".to_owned(),
             WordError::Digest(_) => "copy it whole from the last line of `runebook review show`".to_owned(),
             WordError::Comment(_) => {
                 "write PATH:LINE:TEXT, as in `user/memories/seats.md:4:Says who?`".to_owned()
@@ -173,7 +179,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             Ok(list(&mut session.out, &waits, &format!("nothing waits for {}'s review", actor.id)))
         }
         What::Show(args) => {
-            let id = meant(session, &vault, Some(&args.id))?;
+            let id = waiting(session, &vault, args.id.as_deref())?;
             let shown = review::show(&vault, &access_of(session, &vault)?, &id)?;
             if session.out.json {
                 session.out.document(&shown);
@@ -183,7 +189,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             Ok(Done::Yes)
         }
         What::Diff(args) => {
-            let id = meant(session, &vault, Some(&args.id))?;
+            let id = waiting(session, &vault, args.id.as_deref())?;
             let files: Vec<_> = review::show(&vault, &access_of(session, &vault)?, &id)?
                 .files
                 .into_iter()
@@ -214,6 +220,19 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             let recorded = review::lift(&vault, &actor, &id, event, args.message.as_deref())?;
             Ok(done(session, &recorded, "lifted a verdict on"))
         }
+    }
+}
+
+/// The proposal that is named, or the only one that waits for the reviewer.
+fn waiting(session: &Session<'_>, vault: &Vault<'_>, id: Option<&str>) -> Result<ProposalId, Fault> {
+    if id.is_some() {
+        return meant(session, vault, id);
+    }
+    let mut waits = review::queue(vault, &actor_of(session, vault)?)?;
+    match waits.len() {
+        1 => Ok(waits.remove(0).id),
+        0 => Err(WordError::NoneWaits.into()),
+        _ => Err(WordError::SeveralWait(waits.into_iter().map(|one| one.id).collect()).into()),
     }
 }
 
