@@ -160,6 +160,13 @@ pub struct Catalog {
     path: PathBuf,
 }
 
+/// Whether there is a write-ahead log whose content the file itself may not have yet.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(Path::new(&log)).is_ok_and(|meta| meta.len() > 0)
+}
+
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Catalog").field("path", &self.path).finish()
@@ -176,16 +183,12 @@ impl Catalog {
         if !path.is_file() {
             return Err(CatalogError::Missing(path));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(&path, flags).map_err(|e| wrap(&path, &e))?;
-        let catalog = Catalog { conn, path };
-        catalog.check(|| {
-            catalog.conn.busy_timeout(std::time::Duration::from_secs(5))?;
-            catalog.conn.execute_batch(
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;
-                 PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;",
-            )
-        })?;
+        let catalog = match Catalog::open_to_write(&path) {
+            Err(CatalogError::Other { .. } | CatalogError::Full(_)) if !has_log(&path) => {
+                Catalog::open_to_read(&path)?
+            }
+            opened => opened?,
+        };
         let version: i64 =
             catalog.check(|| catalog.conn.query_row("PRAGMA user_version", [], |row| row.get(0)))?;
         if version != schema::VERSION {
@@ -193,6 +196,33 @@ impl Catalog {
             return Err(CatalogError::Unusable { path: catalog.path, why });
         }
         catalog.state()?;
+        Ok(catalog)
+    }
+
+    fn open_to_write(path: &Path) -> Result<Catalog, CatalogError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags).map_err(|e| wrap(path, &e))?;
+        let catalog = Catalog { conn, path: path.to_owned() };
+        catalog.check(|| {
+            catalog.conn.busy_timeout(std::time::Duration::from_secs(5))?;
+            catalog.conn.execute_batch(
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=268435456;
+                 PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;",
+            )
+        })?;
+        Ok(catalog)
+    }
+
+    /// Where not even the files can be made by which readers and writers keep apart (a full disk, a file system that
+    /// is read-only), nobody can write either, and the file is read as it is.
+    fn open_to_read(path: &Path) -> Result<Catalog, CatalogError> {
+        let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
+            .map_err(|e| wrap(path, &e))?;
+        let catalog = Catalog { conn, path: path.to_owned() };
+        catalog.check(|| catalog.conn.execute_batch("PRAGMA temp_store=MEMORY;"))?;
         Ok(catalog)
     }
 
@@ -289,5 +319,24 @@ fn wrap(path: &Path, error: &rusqlite::Error) -> CatalogError {
         // A table or column that is missing, a value of another type: the file is not what we wrote.
         None | Some(ErrorCode::Unknown) => CatalogError::Unusable { path, why: error.to_string() },
         Some(_) => CatalogError::Other { path, why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_catalog_that_cannot_be_written_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("a %3f #b?");
+        std::fs::create_dir(&odd).unwrap();
+        Catalog::create(&odd).unwrap().settle().unwrap();
+        let path = odd.join(FILE);
+        assert!(!has_log(&path));
+        let read = Catalog::open_to_read(&path).unwrap();
+        assert_eq!(read.state().unwrap(), Catalog::open(&odd).unwrap().state().unwrap());
+        assert!(read.conn.execute_batch("CREATE TABLE x (y)").is_err());
+        assert!(!odd.join(format!("{FILE}-shm")).exists());
     }
 }

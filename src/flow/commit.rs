@@ -69,7 +69,7 @@ pub enum CommitError {
         main: String,
     },
     /// Git is in the middle of something.
-    #[error("a {0} is under way")]
+    #[error("git's {0} is under way")]
     UnderWay(&'static str),
     /// Files are unmerged.
     #[error("`{0}` has an unresolved conflict")]
@@ -116,6 +116,7 @@ impl Explain for CommitError {
             CommitError::OtherBranch { main, .. } => Some(format!(
                 "switch to it with `git switch {main}` and commit there; on another branch use `git commit`"
             )),
+            CommitError::UnderWay("bisect") => Some("end it with `git bisect reset`".to_owned()),
             CommitError::UnderWay(what) => Some(format!("finish it, or end it with `git {what} --abort`")),
             CommitError::Unmerged(path) => Some(format!("resolve it in {path}, then `git add {path}`")),
             CommitError::Reserved { .. } => Some(

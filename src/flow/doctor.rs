@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::gate::governance::Governances;
 use super::sync::SyncError;
 use super::vault::{ACTORS, CONFIG, POLICY, Vault};
 use super::{acting, reader, root, status, sync};
@@ -181,6 +182,22 @@ fn branches(vault: &Vault<'_>, asked: Option<&str>, report: &mut Report) {
 }
 
 fn people(vault: &Vault<'_>, asked: Option<&str>, report: &mut Report) {
+    let standing = vault.main().and_then(|main| Governances::default().at(&vault.repo, main));
+    if let Ok(why) = standing.map(|standing| standing.broken)
+        && let Some(why) = why
+    {
+        report.findings.push(
+            Finding::new(
+                "settings.main",
+                Severity::Error,
+                format!(
+                    "the settings on {} are broken, and the last good ones hold: {why}",
+                    vault.config.main_branch
+                ),
+            )
+            .with_fix("an admin mends them in an editor and commits them with `runebook commit .runebook`"),
+        );
+    }
     match vault.main().and_then(|main| vault.governance(main)) {
         Ok(governance) => {
             let policy = &governance.rules.policy;

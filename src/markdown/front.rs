@@ -132,7 +132,10 @@ fn no_yaml(source: &str, broken: &yaml::Broken) -> Finding {
     let count = lines(source).count();
     let line = usize::try_from(broken.line).unwrap_or(count).clamp(1, count.max(1));
     let content = lines(source).nth(line - 1).unwrap_or_default();
-    let value = content.split_once(": ").filter(|(_, value)| value.contains(": ") && !value.contains('"'));
+    let value = content.split_once(": ").filter(|(_, value)| {
+        // A line of which nobody could see the end is no advice.
+        value.contains(": ") && !value.contains('"') && value.len() < 200
+    });
     let fix = match value {
         Some((key, value)) => format!("quote the value: write `{key}: \"{}\"`", value.trim()),
         None => "quote the value, or mend the line".to_owned(),

@@ -47,11 +47,12 @@ impl Clock {
         self.now().to_zoned_datetime(self.zone.clone())
     }
 
-    /// Now as git stores it: whole seconds and an offset in minutes.
+    /// Now as git stores it: whole seconds and an offset in minutes. A clock that stands before 1970 gives that
+    /// year's beginning, since git takes no earlier time.
     #[must_use]
     pub fn git_time(&self) -> GitTime {
         let now = self.now_zoned();
-        GitTime { seconds: now.timestamp().as_second(), offset_minutes: now.offset().seconds() / 60 }
+        GitTime { seconds: now.timestamp().as_second().max(0), offset_minutes: now.offset().seconds() / 60 }
     }
 
     /// Now as it is written into front matter: RFC 3339 with the offset, whole seconds.

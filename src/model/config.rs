@@ -90,6 +90,20 @@ impl Default for Config {
 #[error("config.yaml cannot be read: {0}")]
 pub struct ConfigError(pub String);
 
+/// Whether a name can be that of the approved branch: one that git takes, and none that proposals use.
+fn is_branch(name: &str) -> bool {
+    let odd = |c: char| c.is_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
+    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    name.split('/').all(part)
+        && !name.contains(odd)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.ends_with('.')
+        && !name.starts_with('-')
+        && name != "HEAD"
+        && !["proposal/", "closed/", "refs/"].iter().any(|taken| name.starts_with(taken))
+}
+
 impl Config {
     /// Reads the file's text.
     ///
@@ -108,6 +122,12 @@ impl Config {
             )));
         }
         config.zone()?;
+        if !is_branch(&config.main_branch) {
+            return Err(ConfigError(format!(
+                "main_branch `{}` cannot be the name of a branch",
+                config.main_branch
+            )));
+        }
         Ok(config)
     }
 

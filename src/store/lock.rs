@@ -40,7 +40,19 @@ impl Explain for LockError {
     fn hint(&self) -> Option<String> {
         match self {
             LockError::Held { .. } => Some("wait until it is done, then run this again".to_owned()),
-            LockError::Io { .. } => None,
+            LockError::Io { path, why } => Some(match why.kind() {
+                std::io::ErrorKind::StorageFull => {
+                    "the disk is full: make room and run this again".to_owned()
+                }
+                std::io::ErrorKind::ReadOnlyFilesystem => {
+                    "the file system is read-only: make it writable, or copy the vault to one that is"
+                        .to_owned()
+                }
+                std::io::ErrorKind::PermissionDenied => {
+                    "give yourself the right to write there, then run this again".to_owned()
+                }
+                _ => format!("remove {}; it is made again", path.display()),
+            }),
         }
     }
 }

@@ -211,3 +211,40 @@ fn files_left_out_and_other_repositories_are_no_changes() {
     let run = s.run(&["status"]).ok();
     assert!(run.out.contains("changes    none"), "{}", run.out);
 }
+
+#[test]
+fn broken_settings_on_main_are_reported() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.run(&["doctor"]).ok();
+    s.git(&["rm", "-q", ".runebook/policy.yaml"]);
+    s.git(&["commit", "-qm", "no policy"]);
+    let run = s.run(&["doctor"]).fails(1);
+    assert!(run.out.contains("settings.main") && run.out.contains("policy.yaml is not there"), "{}", run.out);
+}
+
+#[test]
+fn the_approved_branch_is_one_that_can_be() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    let config = s.read(".runebook/config.yaml");
+    for name in ["../../x", "proposal/7k3qm2xd", "HEAD", "-x", "a..b", "refs/heads/main"] {
+        s.write(
+            ".runebook/config.yaml",
+            config.replace("main_branch: main", &format!("main_branch: {name}")),
+        );
+        let run = s.run(&["status"]).fails(5);
+        assert!(run.err.contains("cannot be the name of a branch"), "{name}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_clock_before_1970_makes_commits_that_git_takes() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("resources/a.md", "# A\n");
+    let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
+    command.env("RUNEBOOK_NOW", "1969-12-31T00:00:00Z").args(["commit", "-m", "early"]);
+    assert!(command.output().unwrap().status.success());
+    s.git(&["fsck", "--strict"]);
+}

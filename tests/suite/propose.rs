@@ -283,3 +283,11 @@ fn a_reference_that_is_no_proposal_does_not_hide_the_others() {
     let run = vault.run(&["propose", "list", "--all"]).ok();
     assert!(run.out.contains(&id) && run.out.contains("b0b0b0b0"), "{}", run.out);
 }
+
+#[test]
+fn nothing_stands_below_a_file() {
+    let vault = vault();
+    let id = new(&vault, CLAUDE, "Below");
+    let run = write(&vault, CLAUDE, &id, "resources/seats.md/x.md", "# X\n").fails(2);
+    assert!(run.err.contains("`seats.md` is a file") && run.err.contains("hint"), "{}", run.err);
+}

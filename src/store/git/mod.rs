@@ -63,6 +63,9 @@ pub enum GitError {
         /// The reference.
         name: String,
     },
+    /// Something would have to stand below a file.
+    #[error("`{0}` is a file, so nothing can stand below it")]
+    BelowFile(String),
     /// A file of git's is locked by another process, or was left by one that died.
     #[error("{} is locked", .0.display())]
     Locked(PathBuf),
@@ -79,7 +82,7 @@ pub enum GitError {
 impl Explain for GitError {
     fn kind(&self) -> Kind {
         match self {
-            GitError::NoRepository(_) => Kind::Usage,
+            GitError::NoRepository(_) | GitError::BelowFile(_) => Kind::Usage,
             GitError::NoCommit(_) => Kind::Nothing,
             GitError::RefMoved { .. } | GitError::Locked(_) => Kind::Conflict,
             GitError::Unsupported { .. } | GitError::Object { .. } | GitError::Other { .. } => Kind::Failed,
@@ -90,6 +93,7 @@ impl Explain for GitError {
         match self {
             GitError::NoRepository(_) => Some("run `runebook init` to make a vault here".to_owned()),
             GitError::Unsupported { hint, .. } => Some((*hint).to_owned()),
+            GitError::BelowFile(_) => Some("choose another place, or remove the file first".to_owned()),
             GitError::NoCommit(_) => Some("see `git log --oneline` for what there is".to_owned()),
             GitError::RefMoved { .. } => Some("run the command again".to_owned()),
             GitError::Locked(path) => Some(format!(

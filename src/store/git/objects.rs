@@ -397,10 +397,7 @@ impl Repo {
                 if updates.iter().all(|(_, entry)| entry.is_none()) {
                     continue;
                 }
-                return Err(GitError::Other {
-                    doing: "building a tree".to_owned(),
-                    why: format!("`{name}` is a file and would have to be a directory"),
-                });
+                return Err(GitError::BelowFile(name.to_owned()));
             }
             match self.write_subtree(old, &updates)? {
                 Some(oid) => entries.insert(name.as_bytes().to_vec(), Entry { mode: mode::TREE, oid }),
