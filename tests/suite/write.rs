@@ -256,3 +256,41 @@ fn rm_tells_of_the_links_that_led_there() {
     assert!(run.err.contains("2 links led there"), "{}", run.err);
     assert!(!s.run(&["rm", "a.md"]).ok().err.contains("led there"), "what is gone too leads nowhere");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_stands_behind_a_link_is_not_committed_as_a_file_of_the_vault() {
+    let s = vault();
+    s.write("resources/sub/a.md", "# Ours\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "Ours"]);
+    let outside = s.home().join("outside");
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("a.md"), "a secret of the machine\n").unwrap();
+    std::fs::remove_dir_all(s.vault().join("resources/sub")).unwrap();
+    std::os::unix::fs::symlink(&outside, s.vault().join("resources/sub")).unwrap();
+    s.run(&["commit", "--message", "Moved"]);
+    let said = s.run(&["propose", "from-worktree", "--json"]);
+    let all = s.git(&["cat-file", "--batch-all-objects", "--batch", "--unordered"]);
+    assert!(!all.contains("a secret of the machine"), "{} {}", said.out, said.err);
+    assert_eq!(std::fs::read_to_string(outside.join("a.md")).unwrap(), "a secret of the machine\n");
+}
+
+#[test]
+fn a_file_that_an_attribute_gives_to_a_program_is_not_taken_as_it_is() {
+    let s = vault();
+    s.write(".gitattributes", "big.* filter=lfs diff=lfs merge=lfs -text\nplain.md -filter\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "Attributes"]);
+    s.write("resources/big.md", "bytes");
+    for args in [&["commit", "--all", "--message", "Big"][..], &["propose", "from-worktree"]] {
+        let run = s.run(args);
+        assert!(
+            run.status > 1 && run.err.contains("big.md") && run.err.contains("lfs"),
+            "{args:?} {}",
+            run.err
+        );
+    }
+    std::fs::rename(s.vault().join("resources/big.md"), s.vault().join("resources/plain.md")).unwrap();
+    s.run(&["commit", "--all", "--message", "Plain"]).ok();
+}

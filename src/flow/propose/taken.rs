@@ -57,10 +57,9 @@ pub fn from_worktree(
         return Err(ProposeError::Nothing(format!("no memory of this work tree is edited{also}")).into());
     }
     let mut changes = ChangeSet::default();
-    let root = vault.root()?;
     for one in &taken {
         if one.new.is_some_and(|entry| entry.mode != mode::LINK) {
-            vault.repo.own_form(root, &one.path)?;
+            vault.repo.own_form(&one.path)?;
         }
         changes.changes.insert(one.path.clone(), one.new.map_or(Change::Delete, Change::Put));
     }

@@ -48,7 +48,7 @@ impl Repo {
     pub fn add_file(&self, root: &Path, path: &VaultPath) -> Result<Option<Entry>, GitError> {
         let entry = self.stored(root, path)?;
         if entry.is_some_and(|entry| entry.mode != mode::LINK) {
-            self.own_form(root, path)?;
+            self.own_form(path)?;
         }
         Ok(entry)
     }
@@ -57,19 +57,15 @@ impl Repo {
     ///
     /// # Errors
     /// When an attribute gives it to a program (`filter=lfs`, `filter=git-crypt`) that only git itself runs.
-    pub fn own_form(&self, root: &Path, path: &VaultPath) -> Result<(), GitError> {
-        let filter =
-            self.inner.get_attr(Path::new(path.as_str()), "filter", git2::AttrCheckFlags::FILE_THEN_INDEX);
-        match filter {
-            Ok(Some(filter)) => Err(GitError::Unsupported {
-                path: root.join(path.as_str()),
-                why: "a .gitattributes gives it to a filter program, which only git runs",
-                hint: if filter == "lfs" {
-                    "commit it with `git commit`; memories need no LFS"
-                } else {
-                    "commit it with `git commit`"
-                },
-            }),
+    pub fn own_form(&self, path: &VaultPath) -> Result<(), GitError> {
+        let filter = self
+            .inner
+            .get_attr(Path::new(path.as_str()), "filter", git2::AttrCheckFlags::FILE_THEN_INDEX)
+            .map_err(other("reading .gitattributes"))?;
+        match git2::AttrValue::from_string(filter) {
+            git2::AttrValue::String(filter) => {
+                Err(GitError::Filtered { path: path.clone(), filter: filter.to_owned() })
+            }
             _ => Ok(()),
         }
     }

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::model::commit::Commit;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::Oid;
+use crate::model::path::VaultPath;
 
 pub use checkout::{Checkout, Found, Staged};
 pub use index_file::OwnCommit;
@@ -43,6 +44,14 @@ pub enum GitError {
         why: &'static str,
         /// What to do.
         hint: &'static str,
+    },
+    /// An attribute gives a file to a program that changes its form.
+    #[error("`{path}` goes through the filter `{filter}` of .gitattributes, which only git itself runs")]
+    Filtered {
+        /// The file.
+        path: VaultPath,
+        /// The filter's name.
+        filter: String,
     },
     /// A revision names nothing.
     #[error("`{0}` names no commit")]
@@ -85,7 +94,10 @@ impl Explain for GitError {
             GitError::NoRepository(_) | GitError::BelowFile(_) => Kind::Usage,
             GitError::NoCommit(_) => Kind::Nothing,
             GitError::RefMoved { .. } | GitError::Locked(_) => Kind::Conflict,
-            GitError::Unsupported { .. } | GitError::Object { .. } | GitError::Other { .. } => Kind::Failed,
+            GitError::Unsupported { .. }
+            | GitError::Filtered { .. }
+            | GitError::Object { .. }
+            | GitError::Other { .. } => Kind::Failed,
         }
     }
 
@@ -94,6 +106,10 @@ impl Explain for GitError {
             GitError::NoRepository(_) => Some("run `runebook init` to make a vault here".to_owned()),
             GitError::Unsupported { hint, .. } => Some((*hint).to_owned()),
             GitError::BelowFile(_) => Some("choose another place, or remove the file first".to_owned()),
+            GitError::Filtered { filter, .. } if filter == "lfs" => {
+                Some("commit it with `git commit`; memories need no LFS".to_owned())
+            }
+            GitError::Filtered { .. } => Some("commit it with `git commit`".to_owned()),
             GitError::NoCommit(_) => Some("see `git log --oneline` for what there is".to_owned()),
             GitError::RefMoved { .. } => Some("run the command again".to_owned()),
             GitError::Locked(path) => Some(format!(

@@ -456,3 +456,38 @@ fn split(entry: Option<Entry>) -> (Option<Oid>, Option<Entry>) {
         entry => (None, entry),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::path::VaultPath;
+
+    #[test]
+    fn a_file_takes_a_directorys_place_only_when_all_in_it_goes() {
+        let at = tempfile::tempdir().unwrap();
+        let repo = Repo::init(at.path(), "main").unwrap();
+        let path = |text: &str| VaultPath::parse(text).unwrap();
+        let mut changes = ChangeSet::default();
+        for name in ["a/one.md", "a/two.md", "b.md"] {
+            changes.write(path(name), name.into());
+        }
+        let base = repo.write_tree(None, &changes).unwrap();
+        let mut over = ChangeSet::default();
+        over.write(path("a"), b"file".to_vec());
+        over.delete(path("a/one.md"));
+        let why = repo.write_tree(Some(base), &over).unwrap_err().to_string();
+        assert!(why.contains("`a` is a directory"), "{why}");
+        over.delete(path("a/two.md"));
+        let tree = repo.write_tree(Some(base), &over).unwrap();
+        assert_eq!(repo.file_at(tree, &path("a")).unwrap().as_deref(), Some(&b"file"[..]));
+        // The other way round, and a deletion of a file takes no directory with it.
+        let mut below = ChangeSet::default();
+        below.write(path("b.md/x.md"), b"x".to_vec());
+        assert!(repo.write_tree(Some(base), &below).is_err());
+        below.delete(path("b.md"));
+        below.delete(path("a"));
+        let tree = repo.write_tree(Some(base), &below).unwrap();
+        assert!(repo.file_at(tree, &path("b.md/x.md")).unwrap().is_some());
+        assert!(repo.file_at(tree, &path("a/two.md")).unwrap().is_some());
+    }
+}
