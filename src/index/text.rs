@@ -49,6 +49,10 @@ impl Explain for TextError {
             TextError::Unusable { .. } => {
                 "run `runebook reindex --full`; the index holds nothing that cannot be rebuilt".to_owned()
             }
+            TextError::Other { why, .. } if why.contains("Read-only file system") => {
+                "the index needs a file system that can be written: copy the vault to one, or use `runebook grep`"
+                    .to_owned()
+            }
             TextError::Other { .. } => {
                 "see whether the disk is full, then run `runebook reindex`; nothing was lost".to_owned()
             }
