@@ -84,11 +84,17 @@ fn place(repo: &Repo) -> PathBuf {
     repo.common_dir().join("runebook").join("refs")
 }
 
+/// Whether a file has a plan's name already. One without is being made, and its lock may not be held yet: taking it for
+/// a dead process's would take it from under a live one.
+fn is_plan(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "json")
+}
+
 impl Repo {
     /// Whether a process left a plan, or is at work on one. Costs one look at the file system.
     #[must_use]
     pub fn has_plans(&self) -> bool {
-        fs::read_dir(place(self)).is_ok_and(|mut names| names.next().is_some())
+        fs::read_dir(place(self)).is_ok_and(|names| names.flatten().any(|name| is_plan(&name.path())))
     }
 
     /// Completes what killed processes had begun, and removes the locks that they left. A plan with an index waits
@@ -99,7 +105,7 @@ impl Repo {
     pub fn settle(&self, index: bool) -> Result<bool, GitError> {
         let Ok(names) = fs::read_dir(place(self)) else { return Ok(false) };
         let mut any = false;
-        for path in names.flatten().map(|entry| entry.path()) {
+        for path in names.flatten().map(|entry| entry.path()).filter(|path| is_plan(path)) {
             let Ok(mut file) = File::open(&path) else { continue };
             if file.try_lock().is_err() {
                 continue;
