@@ -288,7 +288,7 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
     let name = name_key(wanted.name());
     let with_ending = format!("{name}.md");
     let bare = name.strip_suffix(".md").unwrap_or(&name);
-    let far = bare.chars().count() / 3;
+    let far = name.chars().count().max(3) / 3;
     let mut scored: Vec<(f64, &VaultPath)> = paths
         .par_iter()
         .filter_map(|path| {

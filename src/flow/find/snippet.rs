@@ -111,7 +111,9 @@ fn window(body: &str, marks: &[(Range<usize>, String)]) -> usize {
             return at + c.len_utf8();
         }
     }
-    if let Some((at, _)) = before.iter().take(40).rfind(|(_, c)| c.is_whitespace() || is_cjk(*c)) {
+    if before.len() < 40 {
+        start = 0;
+    } else if let Some((at, _)) = before.iter().take(40).rfind(|(_, c)| c.is_whitespace() || is_cjk(*c)) {
         start = *at;
     } else if before.len() < 60 {
         start = 0;
@@ -196,7 +198,7 @@ mod tests {
         let text = "# Seats\n\n## On flights\n\nBy the window.\n";
         assert_eq!(
             shown(text, &["seats", "window"]),
-            ("By the window.".to_owned(), vec!["window".to_owned()], 0)
+            ("By the window.".to_owned(), vec!["window".to_owned()], 4)
         );
         assert_eq!(shown(text, &["seats"]).0, "By the window.", "also where only the heading matches");
         assert_eq!(shown("# Seats\n", &["seats"]).0, "# Seats", "a heading alone is better than nothing");
