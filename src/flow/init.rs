@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::acting;
+use super::layers::Generator;
 use super::preset::{self, ActorEntry, Preset};
 use super::vault::{ACTORS, CONFIG, POLICY};
 use crate::model::actor::ActorKind;
@@ -303,6 +304,8 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
             }
         }
     }
+    let layers = layers(&repo, &root, &changes)?;
+    changes.changes.extend(layers.changes);
     let clock = env.clock.in_zone(jiff::tz::TimeZone::get(&time_zone).unwrap_or(jiff::tz::TimeZone::UTC));
     let ident = Ident { name: admin.to_string(), email, time: clock.git_time() };
     let message = "Make this a Runebook vault\n".to_owned();
@@ -321,6 +324,21 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
         files::write_at(&repo.common_dir().join("runebook/root"), format!("{oid}\n").as_bytes())?;
     }
     Ok(Initialised { root, created: true, main_branch, commit, admin: Some(admin), time_zone, files })
+}
+
+/// The layer files of what a new vault begins with, where it has any.
+fn layers(repo: &Repo, root: &Path, changes: &ChangeSet) -> Result<ChangeSet, Fault> {
+    // Nothing but our own content is there where layers are files.
+    let tree = repo.write_tree(None, changes)?;
+    let Some(rules) = super::layers::files::tracked(repo, tree)? else { return Ok(ChangeSet::default()) };
+    let generator = Generator::alone(repo, rules);
+    let made = super::layers::files::remade(repo, &generator, tree, changes.changes.keys())?;
+    for (path, change) in &made.changes {
+        if let Change::Write(bytes) = change {
+            files::create(root, path, bytes)?;
+        }
+    }
+    Ok(made)
 }
 
 struct Settings<'a> {
@@ -344,7 +362,7 @@ impl Settings<'_> {
         };
         let mut changes = ChangeSet::default();
         for (path, text) in [
-            (CONFIG, preset::config(self.branch, &zone, &templates)),
+            (CONFIG, preset::config(self.branch, &zone, &templates, !self.existing)),
             (ACTORS, preset::actors(&person)),
             (POLICY, preset::policy(preset, self.existing)),
         ] {

@@ -28,9 +28,9 @@ pub fn scalar(text: &str) -> String {
     if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
-/// The text of `config.yaml`.
+/// The text of `config.yaml`; `layers`: whether summaries are files.
 #[must_use]
-pub fn config(main_branch: &str, time_zone: &str, templates: &[String]) -> String {
+pub fn config(main_branch: &str, time_zone: &str, templates: &[String], layers: bool) -> String {
     let templates: Vec<String> = templates.iter().map(|folder| scalar(folder)).collect();
     format!(
         "# Settings of this vault. `runebook doctor` says what holds, and names keys that it does not know.
@@ -52,12 +52,14 @@ templates: [{}]
 fields: {{}}
 
 # Summaries of directories as files (.abstract.md, .overview.md): off or tracked.
+# `runebook commit` and merges write them; one that a person changed is the person's from then on.
 layers:
-  files: off
+  files: {}
 ",
         scalar(main_branch),
         scalar(time_zone),
-        templates.join(", ")
+        templates.join(", "),
+        if layers { "tracked" } else { "off" }
     )
 }
 
@@ -233,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let text = config("no", "Asia/Shanghai", &["模板".to_owned(), "a: b".to_owned()]);
+        let text = config("no", "Asia/Shanghai", &["模板".to_owned(), "a: b".to_owned()], false);
         let read = Config::parse(&text).unwrap();
         assert_eq!((read.main_branch.as_str(), read.time_zone.as_str()), ("no", "Asia/Shanghai"));
         assert_eq!(read.templates, ["模板", "a: b"]);

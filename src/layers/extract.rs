@@ -46,6 +46,8 @@ pub(super) fn choose(candidates: &[Candidate<'_>], focus: &[u64], room: u32, mos
         let level = 2 + 2 * u64::from(count.ilog2()).min(3);
         if focus.contains(term) { level * 2 } else { level }
     };
+    let manners: Vec<u64> = candidates.iter().map(|candidate| manner(candidate.text)).collect();
+    let costs: Vec<u32> = candidates.iter().map(|candidate| cost(candidate.text) + 4).collect();
     let mut covered: Vec<u64> = Vec::new();
     let mut chosen: Vec<usize> = Vec::new();
     let mut left = room;
@@ -57,9 +59,9 @@ pub(super) fn choose(candidates: &[Candidate<'_>], focus: &[u64], room: u32, mos
                 .map(|term| if covered.contains(term) { weight(term) } else { weight(term) * 4 })
                 .sum();
             // Long sentences hold more words; the eight keep two-word ones from winning.
-            sum * 100 * candidates[at].place * manner(candidates[at].text) / (terms[at].len() as u64 + 8)
+            sum * 100 * candidates[at].place * manners[at] / (terms[at].len() as u64 + 8)
         };
-        let fits = |at: &usize| !chosen.contains(at) && cost(candidates[*at].text) + 4 <= left;
+        let fits = |at: &usize| !chosen.contains(at) && costs[*at] <= left;
         // Of equals the first.
         let best = (0..candidates.len()).filter(fits).map(|at| (score(at), std::cmp::Reverse(at))).max();
         let Some((score, std::cmp::Reverse(at))) = best else { break };
@@ -67,7 +69,7 @@ pub(super) fn choose(candidates: &[Candidate<'_>], focus: &[u64], room: u32, mos
             break;
         }
         first = first.max(score);
-        left -= cost(candidates[at].text) + 4;
+        left -= costs[at];
         covered.extend(&terms[at]);
         chosen.push(at);
     }

@@ -14,7 +14,7 @@ use crate::model::memory::Memory;
 /// How much of a body summaries are made from, in bytes.
 pub(super) const HEAD: usize = 1 << 20;
 /// How many sentences are weighed.
-const MOST_CANDIDATES: usize = 200;
+const MOST_CANDIDATES: usize = 120;
 /// How many links of one file are counted.
 const MOST_LINKS: usize = 1_000;
 

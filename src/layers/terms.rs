@@ -1,5 +1,8 @@
 //! The words of a text, for weighing.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::markdown::tokens::is_cjk;
 
 /// Words that say nothing about what a text is about.
@@ -104,6 +107,10 @@ const EMPTY: &[&str] = &[
 /// Characters of the same kind.
 const EMPTY_CJK: &str = "的了是在和与或及并也都就而但之其此这那哪您你我他她它们有为以于对从到被把将让会可能要请则若如何什么怎样吗呢吧个";
 
+/// Both for looking up.
+static EMPTY_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| EMPTY.iter().copied().collect());
+static EMPTY_CHARACTERS: LazyLock<HashSet<char>> = LazyLock::new(|| EMPTY_CJK.chars().collect());
+
 /// The words of a text as numbers, in their order, with repetitions: Latin words in lower case without endings, pairs of neighbouring CJK characters; empty words left out. The same word has the same number everywhere.
 #[must_use]
 pub fn terms(text: &str) -> Vec<u64> {
@@ -128,7 +135,7 @@ pub fn terms(text: &str) -> Vec<u64> {
 }
 
 fn end_word(word: &mut String, out: &mut Vec<u64>) {
-    if !word.is_empty() && !EMPTY.contains(&word.as_str()) {
+    if !word.is_empty() && !EMPTY_WORDS.contains(word.as_str()) {
         out.push(number(stem(word).chars()));
     }
     word.clear();
@@ -154,7 +161,7 @@ fn stem(word: &str) -> &str {
 }
 
 fn end_cjk(run: &mut Vec<char>, out: &mut Vec<u64>) {
-    let empty = |c: &char| EMPTY_CJK.contains(*c);
+    let empty = |c: &char| EMPTY_CHARACTERS.contains(c);
     match run.as_slice() {
         [one] if !empty(one) => out.push(number([*one].into_iter())),
         _ => {

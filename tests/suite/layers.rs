@@ -114,7 +114,8 @@ fn a_reader_sees_layers_of_what_it_may_read_only() {
 fn tracked() -> Sandbox {
     let vault = cast::vault();
     let config = vault.read(".runebook/config.yaml").replace("files: off", "files: tracked");
-    vault.write(".runebook/config.yaml", config);
+    // A change of the settings makes all layers anew.
+    vault.write(".runebook/config.yaml", format!("{config}# Layers are files.\n"));
     vault.run(&["commit", "-m", "Layers as files"]).ok();
     vault
 }

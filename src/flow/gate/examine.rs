@@ -305,8 +305,20 @@ impl<'a> Examiner<'a> {
         }
         // A person answers for having merged; what came in is examined piece by piece below.
         direct_person(commit, standing, &mut faulty);
-        if self.repo.clean_merge(first, second)? != Some(commit.tree) {
+        let clean = match self.repo.clean_merge(first, second)? {
+            // Layer files are made anew, so they alone may differ.
+            Some(clean) => self.repo.diff(Some(clean), Some(commit.tree))?.iter().all(DiffRecord::is_layer),
+            None => false,
+        };
+        if !clean {
             faulty.add("evil-merge", "its tree is not the one that a clean merge of its parents gives");
+        }
+        let brought = self.repo.diff(Some(self.repo.tree_of(first)?), Some(commit.tree))?;
+        let layers = self.layers.verify(self.repo, commit.tree, &brought)?;
+        for paths in [&layers.wrong, &layers.behind, &layers.unverifiable] {
+            if let Some(shown) = few(paths) {
+                faulty.warn("generated", format!("the layer {shown} is not what its tree generates"));
+            }
         }
         let mut line = Vec::new();
         let mut at = Some(second);

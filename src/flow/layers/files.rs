@@ -130,25 +130,41 @@ pub fn regenerated<'p>(
     tree: Oid,
     paths: impl IntoIterator<Item = &'p VaultPath>,
 ) -> Result<ChangeSet, Fault> {
+    match tracked(&vault.repo, tree)? {
+        Some(rules) => remade(&vault.repo, &Generator::new(vault, rules), tree, paths),
+        None => Ok(ChangeSet::default()),
+    }
+}
+
+/// As [`regenerated`], by a generator.
+///
+/// # Errors
+/// When an object is missing or damaged.
+pub fn remade<'p>(
+    repo: &Repo,
+    generator: &Generator<'_>,
+    tree: Oid,
+    paths: impl IntoIterator<Item = &'p VaultPath>,
+) -> Result<ChangeSet, Fault> {
     let mut changes = ChangeSet::default();
-    let Some(rules) = tracked(&vault.repo, tree)? else { return Ok(changes) };
-    let directories = touched(&vault.repo, tree, paths)?;
-    let generator = Generator::new(vault, rules);
-    for (path, standing) in standing(&generator, &vault.repo, tree, &directories)? {
+    for (path, standing) in standing(generator, repo, tree, &touched(repo, tree, paths)?)? {
         let wanted = match standing {
             Standing::Right | Standing::Own => continue,
             Standing::Wrong(wanted) => wanted,
-            Standing::OtherVersion => {
-                let made = generator.layers(tree, &path.parent())?;
-                let text = |made: crate::layers::Layers| {
-                    if path.name() == ABSTRACT_FILE { made.l0 } else { made.l1 }
-                };
-                made.map(|made| stamp(&text(made)))
-            }
+            Standing::OtherVersion => file(generator, tree, &path)?,
         };
         changes.changes.insert(path, wanted.map_or(Change::Delete, Change::Write));
     }
     Ok(changes)
+}
+
+/// The bytes that a tree generates for the layer file at a path; `None`: there is to be none.
+///
+/// # Errors
+/// When an object is missing or damaged.
+pub fn file(generator: &Generator<'_>, tree: Oid, path: &VaultPath) -> Result<Option<Vec<u8>>, Fault> {
+    let made = generator.layers(tree, &path.parent())?;
+    Ok(made.map(|made| stamp(if path.name() == ABSTRACT_FILE { &made.l0 } else { &made.l1 })))
 }
 
 /// What is wrong with the layer files that go with a commit's change.

@@ -2,10 +2,12 @@
 
 use super::{GitError, Repo, from_git, other, to_git};
 use crate::model::id::Oid;
+use crate::model::path::VaultPath;
 
 impl Repo {
     /// The tree that a three-way merge of two commits gives; `None` when it has conflicts or their histories do not
-    /// meet. Nothing but objects is written.
+    /// meet. Layer files that conflict are left out of it: they are made anew from the rest. Nothing but objects is
+    /// written.
     ///
     /// # Errors
     /// When an object is missing or damaged.
@@ -19,8 +21,25 @@ impl Repo {
             .inner
             .merge_commits(&commit(ours)?, &commit(theirs)?, None)
             .map_err(other("merging two commits"))?;
-        if index.has_conflicts() {
-            return Ok(None);
+        let conflicts = index.conflicts().map_err(other("merging two commits"))?;
+        let mut paths = Vec::new();
+        for conflict in conflicts {
+            let conflict = conflict.map_err(other("merging two commits"))?;
+            let sides = [conflict.our, conflict.their, conflict.ancestor];
+            paths.extend(sides.into_iter().flatten().map(|entry| entry.path));
+        }
+        for path in paths {
+            match VaultPath::from_disk(&path).filter(VaultPath::is_layer) {
+                Some(path) => {
+                    let gone = index.conflict_remove(std::path::Path::new(path.as_str()));
+                    // The second side of the same conflict is gone already.
+                    gone.or_else(
+                        |error| if error.code() == git2::ErrorCode::NotFound { Ok(()) } else { Err(error) },
+                    )
+                    .map_err(other("merging two commits"))?;
+                }
+                None => return Ok(None),
+            }
         }
         index
             .write_tree_to(&self.inner)
