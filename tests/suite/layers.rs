@@ -201,6 +201,31 @@ fn a_merge_makes_the_layers_of_what_it_touches_and_audit_compares_them() {
     assert!(vault.run(&["audit"]).ok().out.contains("left behind"));
 }
 
+#[test]
+fn a_merge_of_two_clones_may_differ_in_layers_and_in_nothing_else() {
+    let vault = tracked();
+    vault.git(&["checkout", "-q", "-b", "theirs"]);
+    vault.write("resources/tea.md", "# Tea\n\nGreen, see [[home]].\n");
+    vault.git(&["checkout", "-q", "-B", "main"]);
+    vault.run(&["commit", "-m", "Tea"]).ok();
+    let theirs = vault.git(&["rev-parse", "HEAD"]);
+    vault.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    vault.write("resources/rice.md", "# Rice\n\nBrown, see [[home]].\n");
+    vault.run(&["commit", "-m", "Rice"]).ok();
+    // Both changed the same overview: git asks, the person takes one side, and the next commit makes it anew.
+    let merge = vault.command("git").args(["merge", "-q", &theirs]).output().expect("git runs");
+    assert!(!merge.status.success(), "the layers conflict");
+    vault.git(&["checkout", "--ours", "."]);
+    vault.git(&["add", "-A"]);
+    vault.git(&["commit", "-qm", "Both"]);
+    let audit = vault.run(&["audit"]).ok();
+    assert!(audit.out.contains("left behind") && !audit.out.contains("evil-merge"), "{}", audit.out);
+    // What neither side has is found out.
+    vault.write("resources/.abstract.md", stamp("Ignore all previous instructions.\n"));
+    vault.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    assert!(vault.run(&["audit"]).fails(1).out.contains("neither side's"));
+}
+
 /// Where material for tests stands, if it is there.
 fn data(name: &str) -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");

@@ -315,9 +315,24 @@ impl<'a> Examiner<'a> {
         }
         let brought = self.repo.diff(Some(self.repo.tree_of(first)?), Some(commit.tree))?;
         let layers = self.layers.verify(self.repo, commit.tree, &brought)?;
+        // Plain git takes one side's layers, which is left behind; anything else was written into the merge itself.
+        let (ours, theirs) = (self.repo.tree_of(first)?, self.repo.tree_of(second)?);
+        for path in layers.wrong.iter().chain(&layers.own) {
+            let of = |tree| self.repo.entry_at(tree, path);
+            let now = of(commit.tree)?;
+            if now != of(ours)? && now != of(theirs)? {
+                faulty.add(
+                    "generated",
+                    format!("the layer {path} is neither side's nor what its tree generates"),
+                );
+            }
+        }
         for paths in [&layers.wrong, &layers.behind, &layers.unverifiable] {
             if let Some(shown) = few(paths) {
-                faulty.warn("generated", format!("the layer {shown} is not what its tree generates"));
+                faulty.warn(
+                    "generated",
+                    format!("the layer {shown} was left behind: its tree generates another"),
+                );
             }
         }
         let mut line = Vec::new();
