@@ -103,8 +103,11 @@ struct Node {
     path: VaultPath,
     tree: Oid,
     files: Vec<(String, Oid, Slot<Option<Leaf>, VaultPath>)>,
-    directories: Vec<(String, Oid, Slot<Option<String>, Box<Node>>)>,
+    directories: Vec<(String, Oid, Sub)>,
 }
+
+/// A directory below: its abstract, or itself.
+type Sub = Slot<Option<String>, Box<Node>>;
 
 /// What is known already, or what has to be made.
 enum Slot<K, O> {
