@@ -28,6 +28,10 @@ struct Found {
 /// The trees of a difference.
 type Trees = (Oid, Oid);
 
+/// How often, and how long in between, a branch that looks rewritten is looked at again.
+const PATIENCE: usize = 50;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
 struct Reader<'a, 'h, 'r> {
     repo: &'a Repo,
     against: &'a mut Against<'h, 'r>,
@@ -176,15 +180,26 @@ impl Reader<'_, '_, '_> {
         if !self.against.seen {
             return Ok(());
         }
-        let Some(seen) = self.repo.ref_oid(&found.id.seen_ref())? else { return Ok(()) };
-        if found.commits.contains_key(&seen) || seen == found.data.base {
-            return Ok(());
+        // References that move together are set one after the other: what looks rewritten may be half of somebody's
+        // step, which is over in a moment.
+        for _ in 0..PATIENCE {
+            let Some(seen) = self.repo.ref_oid(&found.id.seen_ref())? else { return Ok(()) };
+            if found.commits.contains_key(&seen) || seen == found.data.base {
+                return Ok(());
+            }
+            // Somebody may have gone on while this was being read: then the branch is no longer where it was.
+            for name in [found.id.open_ref(), found.id.closed_ref()] {
+                match self.repo.ref_oid(&name)? {
+                    Some(now) if now != tip => return Err(GitError::RefMoved { name }.into()),
+                    Some(_) => break,
+                    None => {}
+                }
+            }
+            std::thread::sleep(PAUSE);
         }
-        // Somebody may have gone on while this was being read: then the branch is no longer where it was.
-        let name = found.id.open_ref();
-        match self.repo.ref_oid(&name)? {
-            Some(now) if now != tip => Err(GitError::RefMoved { name }.into()),
-            _ => Err(BranchError::Rewritten { id: found.id.to_string(), seen, tip }),
+        match self.repo.ref_oid(&found.id.seen_ref())? {
+            Some(seen) => Err(BranchError::Rewritten { id: found.id.to_string(), seen, tip }),
+            None => Ok(()),
         }
     }
 
