@@ -1,4 +1,4 @@
-//! Lexical search: warm within one process, and cold as a new process each time. `find VAULT`.
+//! Lexical search: warm within one process, and cold as a new process each time; beside it a cold `ls`. `find VAULT`.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,6 +33,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
         command.current_dir(dir).args(["find", "--json", "--", &query]);
         Ok(command.output()?)
     })?;
+    let list = times_of(20, |_| support::command(dir, program, &["ls", "resources"]))?;
     support::say(format!(
         "{}: {QUERIES} queries of one to four words, a quarter of them Chinese",
         dir.display()
@@ -42,6 +43,7 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
         ("warm p99", share(&warm, 99), String::new()),
         ("with the look at the files p50", share(&fresh, 50), String::new()),
         ("cold process p50", share(&cold, 50), String::new()),
+        ("cold `ls` p50", share(&list, 50), String::new()),
     ])
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         if session.out.json {
             session.out.record(&content);
         } else {
-            session.out.raw(&content.bytes);
+            session.out.content(&content.bytes);
         }
     }
     Ok(Done::Yes)

@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let uri = locate::find_file(&reader, &args.at, &session.directory())?;
     let changed = open(&vault, &uri.path, session)?;
     if session.out.json {
-        session.out.document(&serde_json::json!({ "path": uri.path, "changed": changed }));
+        session.out.document(&own::Edited { path: uri.path, changed });
     } else {
         let path = session.out.paint(Tone::Path, uri.path.as_str());
         session.out.line(if changed { path } else { format!("{path} was not changed") });

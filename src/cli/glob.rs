@@ -29,7 +29,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let out = &mut session.out;
     for path in &found {
         if out.json {
-            out.record(&serde_json::json!({ "path": path }));
+            out.record(&search::File { path: path.clone() });
         } else {
             let path = out.paint(Tone::Path, one_line(path.as_str()));
             out.line(path);

@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         if args.files_with_matches {
             let Some(first) = lines.first() else { continue };
             if out.json {
-                out.record(&serde_json::json!({ "path": first.path }));
+                out.record(&search::File { path: first.path.clone() });
             } else {
                 let path = out.paint(Tone::Path, one_line(first.path.as_str()));
                 out.line(path);

@@ -117,6 +117,17 @@ impl Output {
         }
     }
 
+    /// A file's content: byte for byte where it goes on to a file or a program. On a terminal its control characters
+    /// are shown, not obeyed.
+    pub(crate) fn content(&mut self, bytes: &[u8]) {
+        if io::stdout().is_terminal() {
+            let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+            self.raw(printable(&text).as_bytes());
+        } else {
+            self.raw(bytes);
+        }
+    }
+
     /// One line for people.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         self.raw(line.as_ref().as_bytes());

@@ -205,6 +205,15 @@ pub struct NewMemory {
     pub body: Option<String>,
 }
 
+/// What `edit` did. `runebook edit --json` prints it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Edited {
+    /// The file, relative to the vault.
+    pub path: VaultPath,
+    /// Whether the editor left it otherwise than it was.
+    pub changed: bool,
+}
+
 /// What `new` made.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Made {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::Report;
-use crate::model::actor::Actors;
+use crate::model::actor::{Actor, Actors};
 use crate::model::config::Config;
 use crate::model::event::Data;
 use crate::model::finding::Finding;
@@ -32,8 +32,11 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("evaluation-cases", of::<Cases>()),
         ("event-data", of::<Data>()),
         ("fault", of::<FaultAnswer>()),
+        ("edit", of::<super::own::Edited>()),
         ("find", of::<super::find::FindAnswer>()),
+        ("glob", of::<super::search::File>()),
         ("finding", of::<Finding>()),
+        ("actor", of::<Actor>()),
         ("actor-add", of::<super::actors::Added>()),
         ("commit", of::<super::commit::Answer>()),
         ("graph", of::<super::links::Graph>()),

@@ -163,6 +163,13 @@ fn lines(path: &VaultPath, bytes: &[u8], pattern: &Regex, context: usize) -> Vec
     out
 }
 
+/// A file that was found. `runebook glob --json` and `runebook grep -l --json` print one a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct File {
+    /// Its path, relative to the vault.
+    pub path: VaultPath,
+}
+
 /// The files whose paths match a pattern (`*` within a name, `**` across directories). A pattern without `/` is
 /// looked for in every directory.
 ///

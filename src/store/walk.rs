@@ -91,7 +91,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
     let ignored = match excluded(root, &options.ignore) {
         Ok(ignored) => ignored,
         Err(problem) => {
-            found.problems.push(problem);
+            found.problems.push(*problem);
             Override::empty()
         }
     };
@@ -215,15 +215,16 @@ fn left_alone(entry: &DirEntry) -> bool {
         || entry.path().join(".runebook").symlink_metadata().is_ok()
 }
 
-fn excluded(root: &Path, globs: &[String]) -> Result<Override, Finding> {
+fn excluded(root: &Path, globs: &[String]) -> Result<Override, Box<Finding>> {
     let mut builder = OverrideBuilder::new(root);
-    let wrong = |glob: &str, error: &ignore::Error| {
+    let wrong = |glob: &str, error: &ignore::Error| -> Box<Finding> {
         Finding::new(
             "config.ignore",
             Severity::Warning,
             format!("the ignore glob `{glob}` is malformed: {error}"),
         )
         .with_fix("mend it in .runebook/config.yaml")
+        .into()
     };
     for glob in globs {
         // In an override a plain glob takes in and `!` leaves out: the reverse of `.gitignore`.

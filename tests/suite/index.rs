@@ -55,7 +55,8 @@ fn each_work_tree_has_its_own_view() {
 /// Damages every file of the text index in turn; the next search builds it anew and finds what there is.
 #[test]
 fn a_damaged_text_index_is_built_anew() {
-    let damages: [(&str, fn(&std::path::Path)); 4] = [
+    type Damage = fn(&std::path::Path);
+    let damages: [(&str, Damage); 4] = [
         ("emptied", |file| std::fs::write(file, "").unwrap()),
         ("cut", |file| {
             let bytes = std::fs::read(file).unwrap();

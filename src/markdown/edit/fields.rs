@@ -94,7 +94,11 @@ impl Head {
         let kept = |memory: &crate::model::memory::Memory| -> Vec<String> {
             memory.front.lines.iter().map(|(name, _)| name.clone()).filter(|name| name != key).collect()
         };
-        new.front.all == wanted && new.body() == old.body() && kept(&new) == kept(old)
+        // A value such as `<% x %>` would make a template of the file, which is left alone from then on.
+        new.template == old.template
+            && new.front.all == wanted
+            && new.body() == old.body()
+            && kept(&new) == kept(old)
     }
 }
 
@@ -239,8 +243,10 @@ fn added(head: &Head, bytes: &[u8], key: &str, value: &Value) -> Result<Vec<u8>,
         let field = format!("---{nl}{key}:{}{nl}---{nl}", anew(value, &empty, nl));
         let out = head.page.with(bytes, 0..0, &field);
         let read = read(&out);
-        let alone =
-            read.front.all.len() == 1 && read.front.all.get(key) == Some(value) && read.body() == text;
+        let alone = !read.template
+            && read.front.all.len() == 1
+            && read.front.all.get(key) == Some(value)
+            && read.body() == text;
         return if alone { Ok(out) } else { Err(not_alone()) };
     };
     let last = head.entries.last().map_or(source, |entry| &source[entry.line..]);
