@@ -99,7 +99,10 @@ impl Output {
 
     /// A piece of text in its colour, if there are colours.
     pub(crate) fn paint(&self, tone: Tone, text: impl AsRef<str>) -> String {
-        let text = printable(text.as_ref());
+        let text = match tone {
+            Tone::Path => one_line(text.as_ref()),
+            _ => printable(text.as_ref()),
+        };
         if self.color { format!("{}{text}{:#}", tone.style(), tone.style()) } else { text }
     }
 

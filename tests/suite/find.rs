@@ -149,3 +149,13 @@ fn a_bare_repository_is_searched_as_main() {
     assert_eq!(run.json()["freshness"]["worktree"], "none");
     assert_eq!(paths(run), [SEATS]);
 }
+
+#[test]
+fn a_name_with_a_line_end_stays_on_one_line() {
+    let s = Sandbox::new();
+    s.write("a.md", "# A\n");
+    s.run(&["init", "--existing", "--yes"]).ok();
+    s.write("q\"\n.md", "x kiwi\n");
+    let found = s.run(&["find", "kiwi"]).ok();
+    assert!(found.out.starts_with("q\"\\n.md:1"), "{}", found.out);
+}
