@@ -8,7 +8,7 @@ use super::{Catalog, CatalogError, DocId, FileKind, Side, TreeId};
 use crate::model::actor::Sensitivity;
 use crate::model::finding::Finding;
 use crate::model::id::Oid;
-use crate::model::link::LinkForm;
+use crate::model::link::{Link, LinkForm};
 use crate::model::path::VaultPath;
 
 /// A heading as the catalog keeps it.
@@ -106,6 +106,24 @@ pub struct StoredLink {
     pub relation: Option<String>,
     /// The line, counted from 1.
     pub line: u32,
+}
+
+impl StoredLink {
+    /// The document that holds it, and the link as far as it is stored: without its text and its place in bytes.
+    #[must_use]
+    pub fn into_link(self) -> (VaultPath, Link) {
+        let link = Link {
+            form: self.form,
+            target: self.target,
+            fragment: self.fragment,
+            text: None,
+            embed: self.embed,
+            relation: self.relation,
+            line: self.line,
+            range: 0..0,
+        };
+        (self.from, link)
+    }
 }
 
 /// A work tree as the catalog knows it.

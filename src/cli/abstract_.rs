@@ -21,10 +21,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
+    show(args.at.as_deref(), args.rev.as_deref(), Level::L0, session)
+}
+
+/// Prints one level of what a place holds; `overview` is the other one.
+pub(super) fn show(
+    at: Option<&str>,
+    rev: Option<&str>,
+    level: Level,
+    session: &mut Session<'_>,
+) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let reader = session.reader(&vault, args.rev.as_deref())?;
-    let target = session.target(&reader, args.at.as_deref())?;
-    let answer = layers::of(&reader, &target, Level::L0)?;
+    let reader = session.reader(&vault, rev)?;
+    let target = session.target(&reader, at)?;
+    let answer = layers::of(&reader, &target, level)?;
     let out = &mut session.out;
     if out.json {
         out.document(&answer);

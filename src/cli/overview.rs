@@ -1,7 +1,7 @@
 //! `runebook overview`.
 
-use super::{Done, Session};
-use crate::flow::layers::{self, Level};
+use super::{Done, Session, abstract_};
+use crate::flow::layers::Level;
 use crate::model::fault::Fault;
 
 /// The arguments of `runebook overview`.
@@ -21,15 +21,5 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
-    let vault = session.vault()?;
-    let reader = session.reader(&vault, args.rev.as_deref())?;
-    let target = session.target(&reader, args.at.as_deref())?;
-    let answer = layers::of(&reader, &target, Level::L1)?;
-    let out = &mut session.out;
-    if out.json {
-        out.document(&answer);
-    } else {
-        out.line(answer.text.trim_end());
-    }
-    Ok(Done::Yes)
+    abstract_::show(args.at.as_deref(), args.rev.as_deref(), Level::L1, session)
 }

@@ -89,10 +89,33 @@ enum Key {
     Repeated,
 }
 
+/// Turns the parser's positions, which count characters, into bytes of the text.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    /// Characters and bytes before the last position.
+    at: (usize, usize),
+}
+
+impl Cursor {
+    /// The byte of a character's index. Positions come nearly in order, so the way is short.
+    pub(super) fn byte(&mut self, text: &str, index: usize) -> usize {
+        let (mut chars, mut bytes) = self.at;
+        while chars > index {
+            bytes = text.floor_char_boundary(bytes.saturating_sub(1));
+            chars -= 1;
+        }
+        for c in text[bytes..].chars().take(index - chars) {
+            bytes += c.len_utf8();
+            chars += 1;
+        }
+        self.at = (chars, bytes);
+        bytes
+    }
+}
+
 struct Builder<'t> {
     text: &'t str,
-    /// Where the last position was: characters and bytes before it.
-    cursor: (usize, usize),
+    cursor: Cursor,
     stack: Vec<Frame>,
     anchors: HashMap<usize, (Node, usize, usize)>,
     nodes: usize,
@@ -106,7 +129,7 @@ impl<'t> Builder<'t> {
     fn new(text: &'t str) -> Builder<'t> {
         Builder {
             text,
-            cursor: (0, 0),
+            cursor: Cursor::default(),
             stack: Vec::new(),
             anchors: HashMap::new(),
             nodes: 0,
@@ -117,19 +140,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The byte of a character's index. Positions come nearly in order, so the way is short.
     fn byte(&mut self, index: usize) -> usize {
-        let (mut chars, mut bytes) = self.cursor;
-        while chars > index {
-            bytes = self.text.floor_char_boundary(bytes.saturating_sub(1));
-            chars -= 1;
-        }
-        for c in self.text[bytes..].chars().take(index - chars) {
-            bytes += c.len_utf8();
-            chars += 1;
-        }
-        self.cursor = (chars, bytes);
-        bytes
+        self.cursor.byte(self.text, index)
     }
 
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), String> {

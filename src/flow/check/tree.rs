@@ -172,20 +172,7 @@ impl<'r> GitTree<'r> {
         let Some((catalog, _)) = &self.catalog else { return Vec::new() };
         let stored = catalog.links_named(Side::Main, &name_key(path.stem())).unwrap_or_default();
         let unchanged = stored.into_iter().filter(|link| !self.changed().paths.contains(&link.from));
-        let read = |stored: StoredLink| {
-            let link = Link {
-                form: stored.form,
-                target: stored.target,
-                fragment: stored.fragment,
-                text: None,
-                embed: stored.embed,
-                relation: stored.relation,
-                line: stored.line,
-                range: 0..0,
-            };
-            (stored.from, link)
-        };
-        unchanged.map(read).collect()
+        unchanged.map(StoredLink::into_link).collect()
     }
 
     /// Collects what stands below `tree` under the folded path `key`.

@@ -136,17 +136,8 @@ fn view_name(side: Side) -> String {
 impl Desk<'_, '_, '_> {
     /// Resolves a link as it stands in the index.
     fn row(&mut self, stored: StoredLink) -> LinkRow {
-        let link = Link {
-            form: stored.form,
-            target: stored.target,
-            fragment: stored.fragment,
-            text: None,
-            embed: stored.embed,
-            relation: stored.relation,
-            line: stored.line,
-            range: 0..0,
-        };
-        let (state, to, others) = match resolve(&link, &stored.from, &self.names) {
+        let (from, link) = stored.into_link();
+        let (state, to, others) = match resolve(&link, &from, &self.names) {
             Resolution::File(file) => (LinkState::Ok, Some(file), Vec::new()),
             Resolution::Alias(file) => (LinkState::Alias, Some(file), Vec::new()),
             Resolution::Directory(directory) => (LinkState::Directory, Some(directory), Vec::new()),
@@ -162,7 +153,7 @@ impl Desk<'_, '_, '_> {
             _ => state,
         };
         LinkRow {
-            from: stored.from,
+            from,
             line: link.line,
             form: link.form,
             target: link.target,

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
+use crate::markdown::yaml::Cursor;
+
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
@@ -51,7 +53,7 @@ pub(super) struct Item {
 /// The entries of a block mapping; `None` where the text is none, or is written in a way that is not edited here (in
 /// braces, with `?` keys, with several documents).
 pub(super) fn entries(text: &str) -> Option<Vec<Entry>> {
-    let mut reader = Reader { text, at: (0, 0), out: Vec::new(), open: None, depth: 0 };
+    let mut reader = Reader { text, at: Cursor::default(), out: Vec::new(), open: None, depth: 0 };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;
         reader.take(&event, span)?;
@@ -69,8 +71,7 @@ struct Open {
 
 struct Reader<'t> {
     text: &'t str,
-    /// Characters and bytes before the last position.
-    at: (usize, usize),
+    at: Cursor,
     out: Vec<Entry>,
     open: Option<Open>,
     depth: usize,
@@ -78,17 +79,7 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn byte(&mut self, index: usize) -> usize {
-        let (mut chars, mut bytes) = self.at;
-        while chars > index {
-            bytes = self.text.floor_char_boundary(bytes.saturating_sub(1));
-            chars -= 1;
-        }
-        for c in self.text[bytes..].chars().take(index - chars) {
-            bytes += c.len_utf8();
-            chars += 1;
-        }
-        self.at = (chars, bytes);
-        bytes
+        self.at.byte(self.text, index)
     }
 
     fn take(&mut self, event: &Event<'_>, span: Span) -> Option<()> {
