@@ -70,7 +70,7 @@ pub struct Reader<'v, 'e> {
     /// Who reads, and what.
     pub access: Access,
     state: State,
-    reads: Reach,
+    pub(super) reads: Reach,
     catalog: OnceCell<Option<Catalog>>,
 }
 

@@ -48,7 +48,7 @@ impl<'v, 'e> Sight<'v, 'e> {
         if !self.reader.access.is_narrow() {
             return Ok(true);
         }
-        let Some(path) = VaultPath::from_disk(path).filter(|path| self.reader.access.may_read(path)) else {
+        let Some(path) = VaultPath::from_disk(path).filter(|path| self.reader.reads.holds(path)) else {
             return Ok(false);
         };
         for blob in blobs {

@@ -1,5 +1,6 @@
 //! Sentences, and which of them belong together.
 
+use crate::markdown::prose::closes_sentence;
 use crate::markdown::tokens::is_cjk;
 
 /// Abbreviations whose point ends no sentence.
@@ -50,28 +51,8 @@ fn ends(text: &str) -> Vec<usize> {
         if !latin && !matches!(c, '。' | '！' | '？') {
             continue;
         }
-        let closes = |c: char| {
-            matches!(
-                c,
-                '"' | '\''
-                    | ')'
-                    | ']'
-                    | '”'
-                    | '’'
-                    | '」'
-                    | '』'
-                    | '）'
-                    | '》'
-                    | '。'
-                    | '！'
-                    | '？'
-                    | '.'
-                    | '!'
-                    | '?'
-            )
-        };
         let mut behind = at + c.len_utf8();
-        while let Some((at, closing)) = chars.next_if(|(_, c)| closes(*c)) {
+        while let Some((at, closing)) = chars.next_if(|(_, c)| closes_sentence(*c)) {
             behind = at + closing.len_utf8();
         }
         match chars.peek() {

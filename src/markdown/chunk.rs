@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::lines::Lines;
+use super::prose::closes_sentence;
 use super::tokens::quarters;
 use crate::model::memory::{Chunk, Heading, Memory};
 
@@ -308,28 +309,7 @@ fn sentences(text: &str, range: &Range<usize>) -> Vec<usize> {
         if !latin && !matches!(c, '。' | '！' | '？' | '…' | '；') {
             continue;
         }
-        let closes = |c: char| {
-            matches!(
-                c,
-                '"' | '\''
-                    | ')'
-                    | ']'
-                    | '”'
-                    | '’'
-                    | '」'
-                    | '』'
-                    | '）'
-                    | '》'
-                    | '。'
-                    | '！'
-                    | '？'
-                    | '…'
-                    | '.'
-                    | '!'
-                    | '?'
-            )
-        };
-        while chars.next_if(|(_, c)| closes(*c)).is_some() {}
+        while chars.next_if(|(_, c)| *c == '…' || closes_sentence(*c)).is_some() {}
         let mut spaced = false;
         while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {
             spaced = true;

@@ -20,6 +20,12 @@ pub enum Part {
     Quote,
 }
 
+/// Whether a character behind the end of a sentence still belongs to it: a quote or bracket that closes, another mark.
+#[must_use]
+pub fn closes_sentence(c: char) -> bool {
+    "\"')]”’」』）》。！？.!?".contains(c)
+}
+
 /// A passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {

@@ -18,7 +18,7 @@ use crate::flow::sync::source::Taken;
 use crate::flow::vault::{CONFIG, Vault};
 use crate::layers::{self, Below, Child, INDEX_FILE, Layers, Leaf};
 use crate::markdown;
-use crate::model::access::{Access, View};
+use crate::model::access::{Access, Reach, View};
 use crate::model::actor::Sensitivity;
 use crate::model::change::mode;
 use crate::model::clock::{Cancel, Cancelled};
@@ -136,7 +136,7 @@ pub struct Generator<'r> {
     cache: Option<LayerCache>,
     overlay: Overlay,
     /// Who reads, where that narrows what is shown; what is made then is kept for nobody else.
-    narrowed: Option<&'r Access>,
+    narrowed: Option<(&'r Access, Reach)>,
     memo: RefCell<HashMap<VaultPath, Rc<Record>>>,
     fresh: RefCell<Vec<VaultPath>>,
 }
@@ -176,7 +176,7 @@ impl<'r> Generator<'r> {
             .actor
             .as_ref()
             .is_some_and(|actor| actor.reads.is_some() || actor.clearance() < Sensitivity::Personal);
-        let narrowed = narrow.then_some(access);
+        let narrowed = narrow.then(|| (access, access.reads()));
         Ok(Generator { overlay, narrowed, ..Generator::new(vault, rules) })
     }
 
@@ -237,9 +237,9 @@ impl<'r> Generator<'r> {
     ) -> (Option<&'a Leaf>, Vec<Child<'a>>, Vec<Below<'a>>) {
         let visible = |name: &str, leaf: &Leaf| {
             leaf.sensitivity < Sensitivity::Confidential
-                && self.narrowed.is_none_or(|access| {
+                && self.narrowed.as_ref().is_none_or(|(access, reads)| {
                     let path = child(directory, name);
-                    path.is_some_and(|path| access.may_read(&path)) && access.may_see(leaf.sensitivity)
+                    path.is_some_and(|path| reads.holds(&path)) && access.may_see(leaf.sensitivity)
                 })
         };
         let mut index = None;
