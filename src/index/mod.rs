@@ -1,6 +1,7 @@
 //! Text search: the words of a text ([`tokenizer`]), what a query says ([`query`]), and the index itself ([`text`],
-//! [`search`]).
+//! [`search`]). And search by meaning: the vectors of texts ([`embed`]).
 
+pub mod embed;
 pub mod query;
 pub mod text;
 mod text_filter;

@@ -92,7 +92,7 @@ thread_local! {
     static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Whether this thread is at work in tantivy, where a panic means that the files are damaged and is dealt with.
+/// Whether this thread is at work in a library where a panic means that files are damaged, and is dealt with.
 #[must_use]
 pub fn is_guarded() -> bool {
     let thread = std::thread::current();
@@ -100,13 +100,18 @@ pub fn is_guarded() -> bool {
     GUARDED.get() || thread.name().is_some_and(|name| names.iter().any(|known| name.starts_with(known)))
 }
 
-/// Runs something of tantivy's. It checks no checksum as it reads, and panics over files with wrong bytes: that is a
-/// damaged index, to be rebuilt like any other.
-pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T, TextError> {
+/// Runs something that may panic over files that it cannot use; nothing is said of it.
+pub(super) fn caught<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     let before = GUARDED.replace(true);
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     GUARDED.set(before);
-    match done {
+    done
+}
+
+/// Runs something of tantivy's. It checks no checksum as it reads, and panics over files with wrong bytes: that is a
+/// damaged index, to be rebuilt like any other.
+pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T, TextError> {
+    match caught(work) {
         Ok(result) => result.map_err(|error| TextError::of(path, &error)),
         Err(_) => {
             let why = "its files are damaged".to_owned();

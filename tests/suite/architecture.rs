@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// Crates that one place alone may name.
-const PRIVATE_CRATES: &[(&str, &str)] =
-    &[("git2", "src/store/git/"), ("tantivy", "src/index/"), ("rusqlite", "src/catalog/")];
+const PRIVATE_CRATES: &[(&str, &str)] = &[
+    ("git2", "src/store/git/"),
+    ("tantivy", "src/index/"),
+    ("rusqlite", "src/catalog/"),
+    ("fastembed", "src/index/embed/"),
+    ("ort", "src/index/embed/"),
+];
 
 /// What reads the clock, chance or the environment. `Instant` measures how long something takes and `args_os` is
 /// what the program was asked: neither can change what is stored.

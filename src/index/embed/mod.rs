@@ -1,0 +1,166 @@
+//! The vectors of texts, by a model that runs in this process. The only place that names fastembed and ort.
+//!
+//! The model runtime is a library of its own (ONNX Runtime), loaded when the first model is opened and kept until the
+//! process ends. A model is loaded by [`Embedder::open`] and let go when the [`Embedder`] is dropped; [`Lazy`] does both
+//! when it is time. Texts go through the model one at a time: larger batches are slower on a processor and take more
+//! memory. The same text gives the same bits, whatever stood beside it, on one machine with one library and one number
+//! of threads.
+
+mod error;
+mod lazy;
+mod model_dir;
+mod runtime;
+
+use std::num::NonZeroUsize;
+
+use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
+
+pub use error::EmbedError;
+pub use lazy::Lazy;
+pub use model_dir::{ModelDir, hash_of};
+pub use runtime::{OLDEST, Runtime, library_name};
+
+use crate::model::embedding::{Fingerprint, Pooling, Prefixes};
+
+/// No text is looked at further than so many characters per token that the model takes: what is cut away there could
+/// not have reached the model.
+const MOST_CHARS_A_TOKEN: usize = 32;
+
+/// A loaded model.
+pub struct Embedder {
+    model: TextEmbedding,
+    directory: ModelDir,
+    fingerprint: Fingerprint,
+    version: String,
+}
+
+impl std::fmt::Debug for Embedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Embedder").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Embedder {
+    /// Loads the runtime, if this process has none yet, and the model, whose files must be those of its description.
+    ///
+    /// # Errors
+    /// When there is no runtime that can be used, or the model cannot be: each says what to do next.
+    pub fn open(
+        directory: &ModelDir,
+        runtime: &Runtime,
+        threads: NonZeroUsize,
+    ) -> Result<Embedder, EmbedError> {
+        let description = &directory.description;
+        let (environment, version) = runtime.load()?;
+        let mut files = directory.read()?;
+        let mut take = |name: &str| files.remove(name).unwrap_or_default();
+        let model = UserDefinedEmbeddingModel::new(
+            take("model.onnx"),
+            TokenizerFiles {
+                tokenizer_file: take("tokenizer.json"),
+                config_file: take("config.json"),
+                special_tokens_map_file: take("special_tokens_map.json"),
+                tokenizer_config_file: take("tokenizer_config.json"),
+            },
+        )
+        .with_pooling(match description.pooling {
+            Pooling::Mean => fastembed::Pooling::Mean,
+            Pooling::Cls => fastembed::Pooling::Cls,
+        });
+        let options = InitOptionsUserDefined::new()
+            .with_environment(environment)
+            .with_auto_device(fastembed::AutoDevicePolicy::PreferCPU)
+            .with_max_length(description.max_tokens)
+            .with_intra_threads(threads.get());
+        let path = &directory.path;
+        let open = || TextEmbedding::try_new_from_user_defined(model, options);
+        let model = match super::text::caught(open) {
+            Ok(opened) => opened.map_err(|error| EmbedError::open(path, &error.to_string()))?,
+            Err(_) => return Err(EmbedError::open(path, "the runtime gave up over it")),
+        };
+        let fingerprint = description.fingerprint();
+        Ok(Embedder { model, directory: directory.clone(), fingerprint, version })
+    }
+
+    /// What decides which vector a text gets.
+    #[must_use]
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// How many numbers a vector has.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.directory.description.dimensions
+    }
+
+    /// The version of the runtime: `1.32.0`.
+    #[must_use]
+    pub fn runtime_version(&self) -> &str {
+        &self.version
+    }
+
+    /// How many tokens a text has as a passage, with its prefix and the model's own marks; also when that is more than
+    /// the model takes.
+    ///
+    /// # Errors
+    /// When the tokenizer does not take it.
+    pub fn count_tokens(&self, text: &str) -> Result<usize, EmbedError> {
+        let text = format!("{}{text}", self.prefixes().passage);
+        let encoded =
+            self.model.tokenizer.encode(text, true).map_err(|error| self.failed(&error.to_string()))?;
+        // What was cut off is kept in pieces; each has the marks again.
+        let marks = encoded.get_special_tokens_mask().iter().filter(|mark| **mark == 1).count();
+        let rest = encoded.get_overflowing().iter().map(|piece| piece.len().saturating_sub(marks));
+        Ok(encoded.len() + rest.sum::<usize>())
+    }
+
+    /// The vectors of what is searched: of length one, in the order of the texts.
+    ///
+    /// # Errors
+    /// When the runtime fails, or gives what is no vector of the model's.
+    pub fn passages(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let prefix = self.prefixes().passage.clone();
+        texts.iter().map(|text| self.embed(&prefix, text)).collect()
+    }
+
+    /// The vector of a question: of length one.
+    ///
+    /// # Errors
+    /// As [`Embedder::passages`].
+    pub fn query(&mut self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let prefix = self.prefixes().query.clone();
+        self.embed(&prefix, text)
+    }
+
+    fn prefixes(&self) -> &Prefixes {
+        &self.directory.description.prefixes
+    }
+
+    fn embed(&mut self, prefix: &str, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let most = self.directory.description.max_tokens.saturating_mul(MOST_CHARS_A_TOKEN);
+        let cut = text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at]);
+        let whole = format!("{prefix}{cut}");
+        let model = &mut self.model;
+        let done = super::text::caught(|| model.embed([whole], Some(1)));
+        let vectors = match done {
+            Ok(vectors) => vectors.map_err(|error| self.failed(&error.to_string()))?,
+            Err(_) => return Err(self.failed("the runtime gave up over it")),
+        };
+        let vector = vectors.into_iter().next().ok_or_else(|| self.failed("it gave no vector"))?;
+        let (said, found) = (self.dimensions(), vector.len());
+        if said != found {
+            return Err(EmbedError::Dimensions { path: self.directory.path.clone(), said, found });
+        }
+        let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        // A NaN is in no range.
+        if !(0.99..=1.01).contains(&length) {
+            return Err(EmbedError::NoVector { path: self.directory.path.clone() });
+        }
+        Ok(vector)
+    }
+
+    fn failed(&self, why: &str) -> EmbedError {
+        EmbedError::Run { path: self.directory.path.clone(), why: error::one_line(why) }
+    }
+}

@@ -1,0 +1,95 @@
+//! A model's directory: reading its description, and its files as it describes them.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::EmbedError;
+use crate::model::embedding::{DESCRIPTION, Description, FILES, ModelFile};
+use crate::model::id::hex;
+
+/// No description is longer than so many bytes.
+const MOST_DESCRIPTION: u64 = 64 << 10;
+
+/// A directory that holds a model whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelDir {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds.
+    pub description: Description,
+}
+
+impl ModelDir {
+    /// Reads the description of a model's directory; no other file is looked at.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn at(path: &Path) -> Result<ModelDir, EmbedError> {
+        let at = path.join(DESCRIPTION);
+        let wrong = |why: String| EmbedError::Description { path: at.clone(), why };
+        let text = match std::fs::File::open(&at) {
+            Ok(file) => {
+                let mut text = String::new();
+                file.take(MOST_DESCRIPTION)
+                    .read_to_string(&mut text)
+                    .map_err(|why| wrong(why.to_string()))?;
+                text
+            }
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+                return Err(EmbedError::NoModel(path.to_owned()));
+            }
+            Err(why) => return Err(wrong(why.to_string())),
+        };
+        let description: Description = serde_yaml::from_str(&text).map_err(|why| wrong(why.to_string()))?;
+        if description.dimensions == 0 || description.max_tokens < 8 {
+            return Err(wrong("a model has dimensions, and takes 8 tokens or more".to_owned()));
+        }
+        Ok(ModelDir { path: path.to_owned(), description })
+    }
+
+    /// The contents of all files, each checked against the description.
+    ///
+    /// # Errors
+    /// When one is missing, or is not what was imported.
+    pub fn read(&self) -> Result<BTreeMap<&'static str, Vec<u8>>, EmbedError> {
+        std::thread::scope(|scope| {
+            let jobs: Vec<_> = FILES.map(|name| (name, scope.spawn(move || self.read_one(name)))).into();
+            jobs.into_iter()
+                .map(|(name, job)| {
+                    let read =
+                        job.join().unwrap_or_else(|_| Err(self.bad(name, "reading it failed".to_owned())));
+                    Ok((name, read?))
+                })
+                .collect()
+        })
+    }
+
+    fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
+        let Some(said) = self.description.files.get(name) else {
+            return Err(self.bad(name, format!("{DESCRIPTION} does not name it")));
+        };
+        let path = self.path.join(name);
+        let size = std::fs::metadata(&path).map_err(|why| self.bad(name, why.to_string()))?.len();
+        if size != said.bytes {
+            return Err(self.bad(name, format!("it has {size} bytes instead of {}", said.bytes)));
+        }
+        let bytes = std::fs::read(&path).map_err(|why| self.bad(name, why.to_string()))?;
+        if hash_of(&bytes) != *said {
+            return Err(self.bad(name, "its SHA-256 is not the one that was imported".to_owned()));
+        }
+        Ok(bytes)
+    }
+
+    fn bad(&self, name: &str, why: String) -> EmbedError {
+        EmbedError::File { path: self.path.join(name), why }
+    }
+}
+
+/// What a description says of a file with these bytes.
+#[must_use]
+pub fn hash_of(bytes: &[u8]) -> ModelFile {
+    ModelFile { sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 }
+}
