@@ -3,11 +3,15 @@
 //! - `generate DIR COUNT`: makes a vault of COUNT memories;
 //! - `index VAULT`: the index built anew, without a change, after one;
 //! - `find VAULT`: lexical search, warm and cold;
-//! - `merge VAULT`: a proposal of three files.
+//! - `merge VAULT`: a proposal of three files;
+//! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched.
 
+mod beir;
+mod eval;
 mod find;
 mod generate;
 mod index;
+mod locomo;
 mod merge;
 mod support;
 mod words;
@@ -24,8 +28,9 @@ fn main() -> support::Result<()> {
         ["index", dir] => index::run(&place(dir)?),
         ["find", dir] => find::run(&place(dir)?),
         ["merge", dir] => merge::run(&place(dir)?),
-        _ => {
-            support::say("cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR")
-        }
+        ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
+        _ => support::say(
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | eval NAME DATA",
+        ),
     }
 }

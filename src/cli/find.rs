@@ -85,6 +85,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         statuses: args.status.iter().map(|status| status.read()).collect(),
         main: args.main,
         explain: args.explain,
+        arm: find::Arm::default(),
     };
     let bar = Bar::new(session);
     let answer = find::find(&vault, &access, &request, &bar)?;

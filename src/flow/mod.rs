@@ -12,6 +12,7 @@ pub mod decide;
 pub mod demo;
 pub mod difference;
 pub mod doctor;
+pub mod eval;
 pub mod events;
 pub mod evidence;
 pub mod example;

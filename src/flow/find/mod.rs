@@ -21,7 +21,7 @@ use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files;
 
-pub use request::{FindError, FindRequest, Status};
+pub use request::{Arm, FindError, FindRequest, Status};
 pub use snippet::Snippet;
 
 /// One memory that was found.
@@ -282,7 +282,7 @@ fn term_score(part: &search::Part) -> TermScore {
 }
 
 /// The text that a document's chunks point into; what can no longer be read gives no snippet.
-fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
+pub(super) fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
     let work = match side {
         Side::Tree(_) => vault.repo.work_dir().and_then(|root| files::read(root, &row.path).ok()),
         Side::Main => None,

@@ -32,6 +32,20 @@ pub struct FindRequest {
     pub main: bool,
     /// Whether to tell the parts of the scores.
     pub explain: bool,
+    /// What the search goes by.
+    pub arm: Arm,
+}
+
+/// What a search goes by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Arm {
+    /// Words and meaning together, where there are vectors; else words.
+    #[default]
+    Fused,
+    /// Words alone.
+    Text,
+    /// Meaning alone.
+    Dense,
 }
 
 /// The state of a memory.
