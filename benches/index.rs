@@ -74,7 +74,7 @@ fn bare_tantivy(vault: &Vault<'_>, dir: &Path) -> Result<(Duration, usize, usize
         .map(|path| {
             let raw = std::fs::read(dir.join(path.as_str()))?;
             bytes += raw.len();
-            let memory = markdown::read(path, &raw, &vault.config.fields);
+            let memory = markdown::read(path, &raw, &vault.config);
             let chunks = markdown::chunk::chunks(&memory, vault.config.index.chunk_tokens);
             Ok((memory, chunks))
         })

@@ -38,7 +38,7 @@ impl Subject<'_> {
             let path = self.path.filter(|path| path.is_markdown() && !path.is_layer())?;
             let bytes = self.item.after.as_ref()?;
             let is_file = matches!(self.item.mode, mode::FILE | mode::EXECUTABLE);
-            is_file.then(|| markdown::read(path, bytes, &self.settings.config.fields))
+            is_file.then(|| markdown::read(path, bytes, self.settings.config))
         };
         self.memory.get_or_init(read).as_ref()
     }
@@ -47,7 +47,7 @@ impl Subject<'_> {
     pub(super) fn anchors(&self, file: &VaultPath) -> Option<Arc<Anchors>> {
         self.kept.anchors.get(file, || {
             let bytes = self.tree.read(file)?;
-            Some(Anchors::of(&markdown::read(file, &bytes, &self.settings.config.fields)))
+            Some(Anchors::of(&markdown::read(file, &bytes, self.settings.config)))
         })
     }
 

@@ -90,7 +90,7 @@ pub(crate) fn open(vault: &Vault<'_>, path: &VaultPath, session: &Session<'_>) -
     }
     let after = files::read(root, path)?;
     if path.is_markdown() {
-        session.problems(&markdown::read(path, &after, &vault.config.fields).problems);
+        session.problems(&markdown::read(path, &after, &vault.config).problems);
     }
     Ok(before != after)
 }

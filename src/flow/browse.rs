@@ -237,7 +237,7 @@ fn part(
     fragment: &Fragment,
     bytes: &[u8],
 ) -> Result<(u32, Vec<u8>), Fault> {
-    let memory = markdown::read(&uri.path, bytes, &reader.vault.config.fields);
+    let memory = markdown::read(&uri.path, bytes, &reader.vault.config);
     match markdown::sections::locate(&memory, fragment) {
         Some(range) => {
             let before = memory.text[..range.start].matches('\n').count();

@@ -13,6 +13,7 @@ use crate::model::change::{DiffRecord, mode};
 use crate::model::config::Config;
 use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
+use crate::model::foreign::Foreign;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::git::{GitError, Repo};
@@ -38,8 +39,10 @@ pub fn for_proposal(
     records: &[DiffRecord],
 ) -> Result<Vec<Finding>, Fault> {
     let governance = vault.governance(main)?;
-    let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::Proposal };
-    let tree = GitTree::new(&vault.repo, result, &vault.config.fields, catalog(vault));
+    // What other programs' settings say is no part of what is governed: they must not switch a check off.
+    let config = vault.config.clone().with(Foreign::default());
+    let settings = Settings { rules: &governance.rules, config: &config, occasion: Occasion::Proposal };
+    let tree = GitTree::new(&vault.repo, result, &config, catalog(vault));
     let items: Vec<Item> = items(&vault.repo, records)?;
     let findings = check::run(&items, &tree, settings);
     tree.finish()?;
@@ -67,7 +70,7 @@ fn stood_before(
         return Ok(HashSet::new());
     }
     let root = vault.repo.tree_of(main)?;
-    let tree = GitTree::new(&vault.repo, root, &vault.config.fields, catalog(vault));
+    let tree = GitTree::new(&vault.repo, root, settings.config, catalog(vault));
     let findings = check::run(&before, &tree, settings);
     tree.finish()?;
     Ok(findings.iter().map(told).collect())

@@ -309,7 +309,7 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
     }
     let text = markdown::compose::memory(&named, &body);
     files::create(root, &path, text.as_bytes())?;
-    let problems = markdown::read(&path, text.as_bytes(), names).problems;
+    let problems = markdown::read(&path, text.as_bytes(), &vault.config).problems;
     Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
 }
 

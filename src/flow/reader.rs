@@ -236,7 +236,7 @@ impl<'v, 'e> Reader<'v, 'e> {
         if self.access.may_see(Sensitivity::Restricted) || !path.is_markdown() {
             return true;
         }
-        let said = markdown::sensitivity(bytes, &self.vault.config.fields);
+        let said = markdown::sensitivity(bytes, &self.vault.config);
         self.access.may_see(said.unwrap_or_default())
     }
 

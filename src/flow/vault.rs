@@ -6,6 +6,7 @@ use crate::model::actor::{Actors, ActorsError};
 use crate::model::clock::{Clock, Env};
 use crate::model::config::{Config, ConfigError};
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::foreign::Foreign;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::model::policy::{PolicyError, Rules};
@@ -122,7 +123,7 @@ impl<'e> Vault<'e> {
             // A bare repository, or another branch is checked out that has no settings: HEAD's or main's hold.
             None => settings_in_history(&repo)?,
         };
-        let config = Config::parse(&text).map_err(VaultError::from)?;
+        let config = Config::parse(&text).map_err(VaultError::from)?.with(foreign(&repo));
         let clock = env.clock.in_zone(config.zone().map_err(VaultError::from)?);
         let mut vault = Vault { env, repo, config, clock, recovery: None };
         // Reading goes on when it cannot be finished now; what changes something tries again and fails with the reason.
@@ -171,6 +172,30 @@ impl<'e> Vault<'e> {
         let standing = super::gate::governance::Governances::default().at(&self.repo, commit)?;
         Ok((*standing.governance).clone())
     }
+}
+
+/// What other programs' settings say of the vault. Every work tree follows those of the first, where people keep them
+/// (most often outside git); without files main's hold.
+fn foreign(repo: &Repo) -> Foreign {
+    let common = repo.common_dir();
+    let first = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+    if let Some(root) = first.or_else(|| repo.work_dir()) {
+        return Foreign::of(|name| small_file(&root.join(name)));
+    }
+    let head = match repo.head() {
+        Ok(Head::Branch(_, oid)) => oid,
+        Ok(Head::Detached(oid)) => Some(oid),
+        Err(_) => None,
+    };
+    let tree = head.and_then(|oid| repo.tree_of(oid).ok());
+    Foreign::of(|name| repo.file_at(tree?, &VaultPath::parse(name).ok()?).ok().flatten())
+}
+
+/// The bytes of a plain file that is not larger than settings are.
+fn small_file(path: &Path) -> Option<Vec<u8>> {
+    const MOST: u64 = 4 << 20;
+    let data = std::fs::metadata(path).ok()?;
+    (data.is_file() && data.len() <= MOST).then(|| std::fs::read(path).ok())?
 }
 
 fn settings_in_history(repo: &Repo) -> Result<String, Fault> {

@@ -206,7 +206,7 @@ mod tests {
 
     fn of(path: &str, text: &str) -> Option<Leaf> {
         let path = VaultPath::parse(path).unwrap();
-        leaf(&markdown::read(&path, text.as_bytes(), &std::collections::BTreeMap::new()))
+        leaf(&markdown::read(&path, text.as_bytes(), &crate::model::config::Config::default()))
     }
 
     #[test]

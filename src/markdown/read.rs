@@ -1,11 +1,12 @@
 //! From the bytes of a file to a [`Memory`].
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use super::lines::Lines;
 use super::{body, front, links};
 use crate::model::actor::Sensitivity;
+use crate::model::config::Config;
 use crate::model::finding::{Finding, Severity};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
@@ -15,13 +16,13 @@ const MAX_PROBLEMS: usize = 50;
 
 /// Reads a file. It never fails: what cannot be understood is kept as text and named in [`Memory::problems`].
 ///
-/// `fields` maps a name of ours to the key that the vault uses for it (`type` → `memory_type`). The time is linear
-/// in the length of `bytes`.
+/// `config` says how this vault writes: which key it uses for a name of ours (`type` → `memory_type`), where its
+/// templates and daily notes stand. The time is linear in the length of `bytes`.
 #[must_use]
-pub fn read(path: &VaultPath, bytes: &[u8], fields: &BTreeMap<String, String>) -> Memory {
+pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
     let (text, broken) = decode(bytes);
     let lines = Lines::of(&text);
-    let head = front::read(&text, fields);
+    let head = front::read(&text, &config.fields);
     let toml = toml_end(&text);
     let structure = if head.block.is_empty() { toml } else { head.block.end };
     let body_start = if head.readable { head.block.end } else { 0 };
@@ -64,12 +65,12 @@ pub fn read(path: &VaultPath, bytes: &[u8], fields: &BTreeMap<String, String>) -
 /// What a file's front matter says of its sensitivity, read or only looked at where no parser reads it; `None` where it
 /// says nothing. Much less work than [`read`].
 #[must_use]
-pub fn sensitivity(bytes: &[u8], fields: &BTreeMap<String, String>) -> Option<Sensitivity> {
+pub fn sensitivity(bytes: &[u8], config: &Config) -> Option<Sensitivity> {
     let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if !head.starts_with(b"---") {
         return None;
     }
-    front::read(&decode(bytes).0, fields).fields.sensitivity
+    front::read(&decode(bytes).0, &config.fields).fields.sensitivity
 }
 
 /// The text of some bytes, and where the first ones are that are no UTF-8.

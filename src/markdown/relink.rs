@@ -305,12 +305,14 @@ fn in_yaml(memory: &Memory, link: &Link, range: Range<usize>, new: String) -> Te
 mod tests {
     use super::*;
     use crate::model::path::VaultPath;
-    use std::collections::BTreeMap;
 
     /// The text after its first link got another target.
     fn changed(text: &str, new: &str) -> Option<String> {
-        let memory =
-            crate::markdown::read(&VaultPath::parse("a/b.md").unwrap(), text.as_bytes(), &BTreeMap::new());
+        let memory = crate::markdown::read(
+            &VaultPath::parse("a/b.md").unwrap(),
+            text.as_bytes(),
+            &crate::model::config::Config::default(),
+        );
         apply(&memory.text, &retarget(&memory, &memory.links[0], new)?)
     }
 

@@ -6,6 +6,9 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::foreign::Foreign;
+use super::path::VaultPath;
+
 /// Whether the summaries of directories are files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +67,9 @@ pub struct Config {
     pub layers: Layers,
     /// The index.
     pub index: Index,
+    /// What other programs' settings say; no part of the file.
+    #[serde(skip)]
+    pub foreign: Foreign,
     /// Keys that this program does not know: kept, and a finding.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, serde_json::Value>,
@@ -80,6 +86,7 @@ impl Default for Config {
             fields: BTreeMap::new(),
             layers: Layers::default(),
             index: Index::default(),
+            foreign: Foreign::default(),
             unknown: BTreeMap::new(),
         }
     }
@@ -129,6 +136,30 @@ impl Config {
             )));
         }
         Ok(config)
+    }
+
+    /// The same settings with what other programs' settings say.
+    #[must_use]
+    pub fn with(self, foreign: Foreign) -> Config {
+        Config { foreign, ..self }
+    }
+
+    /// Whether a file stands in a folder of templates.
+    #[must_use]
+    pub fn is_template(&self, path: &VaultPath) -> bool {
+        let within = |folder: &VaultPath| !folder.is_root() && path.is_within(folder);
+        self.foreign.templates.iter().any(within)
+            || self
+                .templates
+                .iter()
+                .any(|folder| VaultPath::parse(folder).is_ok_and(|folder| within(&folder)))
+    }
+
+    /// Whether a file is a daily note by where it stands.
+    #[must_use]
+    pub fn is_daily(&self, path: &VaultPath) -> bool {
+        let logseq = self.foreign.logseq && path.scope() == Some("journals");
+        logseq || self.foreign.daily.as_ref().is_some_and(|folder| path.is_within(folder))
     }
 
     /// The zone of stored times.

@@ -57,6 +57,20 @@ impl MemoryType {
     }
 }
 
+/// Fields of other programs that say when, the best first.
+pub const DATED: &[&str] = &[
+    "date",
+    "modified",
+    "date modified",
+    "updated_at",
+    "lastmod",
+    "last_modified",
+    "created_at",
+    "date created",
+    "date_created",
+    "creation_date",
+];
+
 /// What `source` may say.
 pub const SOURCES: &[&str] =
     &["user_message", "tool_trace", "episode_summary", "admin_policy", "document", "web", "person"];
@@ -84,6 +98,9 @@ pub struct FrontMatter {
     pub created: Option<String>,
     /// `updated`, as written, where it begins as a date does.
     pub updated: Option<String>,
+    /// What another program's field says of the time (`date`, `modified`, `created_at` …), as written: for dating a
+    /// memory that has none of the fields above.
+    pub dated: Option<String>,
     /// `occurred`, as written, where it begins as a date does.
     pub occurred: Option<String>,
     /// `source`: one of [`SOURCES`].

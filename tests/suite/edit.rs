@@ -5,13 +5,13 @@ use runebook::markdown::edit::{
     EditError, add_item, remove_item, rename_heading, set_field, set_section, unset_field,
 };
 use runebook::markdown::read;
+use runebook::model::config::Config;
 use runebook::model::memory::Memory;
 use runebook::model::path::VaultPath;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 fn memory(bytes: &[u8]) -> Memory {
-    read(&VaultPath::parse("a.md").unwrap(), bytes, &BTreeMap::new())
+    read(&VaultPath::parse("a.md").unwrap(), bytes, &Config::default())
 }
 
 fn text(result: Result<Vec<u8>, EditError>) -> String {

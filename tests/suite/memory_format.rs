@@ -5,6 +5,7 @@ use std::path::Path;
 
 use runebook::markdown::{chunk, compose, read, sections, tokens};
 use runebook::model::actor::Sensitivity;
+use runebook::model::config::Config;
 use runebook::model::front_matter::MemoryType;
 use runebook::model::link::{Link, LinkForm};
 use runebook::model::memory::Memory;
@@ -17,7 +18,7 @@ fn path(text: &str) -> VaultPath {
 }
 
 fn of(text: impl AsRef<[u8]>) -> Memory {
-    read(&path("user/note.md"), text.as_ref(), &BTreeMap::new())
+    read(&path("user/note.md"), text.as_ref(), &Config::default())
 }
 
 fn problems(memory: &Memory) -> Vec<(&str, Option<u32>)> {
@@ -216,7 +217,8 @@ fn foreign_values_leave_our_fields_empty() {
     assert_eq!(front.all["source"], "https://a.b");
     assert_eq!(front.tags, ["a", "b", "c"]);
     let fields = BTreeMap::from([("type".to_owned(), "memory_type".to_owned())]);
-    let memory = read(&path("a.md"), b"---\ntype: book\nmemory_type: Skill\n---\n", &fields);
+    let config = Config { fields, ..Config::default() };
+    let memory = read(&path("a.md"), b"---\ntype: book\nmemory_type: Skill\n---\n", &config);
     assert_eq!(memory.front.kind, Some(MemoryType::Skill));
 }
 
@@ -441,7 +443,7 @@ fn a_real_vault_is_read_without_a_wrong_finding() {
         walkdir::WalkDir::new(&root).into_iter().filter_map(Result::ok).filter(|e| e.file_type().is_file())
     {
         let name = entry.path().strip_prefix(&root).expect("below").to_str().expect("UTF-8").to_owned();
-        let memory = read(&path(&name), &std::fs::read(entry.path()).expect("a file"), &BTreeMap::new());
+        let memory = read(&path(&name), &std::fs::read(entry.path()).expect("a file"), &Config::default());
         assert_eq!(problems(&memory), [], "{name}");
         links += memory.links.iter().filter(|l| l.form == LinkForm::Wiki).count();
     }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use runebook::markdown::{chunk, compose, plain, read, sections, tokens};
+use runebook::model::config::Config;
 use runebook::model::memory::Memory;
 use runebook::model::path::VaultPath;
 use runebook::model::uri::Fragment;
 use serde_json::Value;
 
 fn of(text: impl AsRef<[u8]>) -> Memory {
-    read(&VaultPath::parse("user/note.md").expect("a path"), text.as_ref(), &BTreeMap::new())
+    read(&VaultPath::parse("user/note.md").expect("a path"), text.as_ref(), &Config::default())
 }
 
 /// Checks that hold for every memory, whatever was read.

@@ -1,7 +1,7 @@
 //! States of the vault as checks ask about them.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::snapshot::Extra;
@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, Side, StoredLink};
 use crate::check::{Nearest, Tree};
 use crate::markdown;
 use crate::model::change::{Entry, mode};
+use crate::model::config::Config;
 use crate::model::id::Oid;
 use crate::model::link::{Link, Names, Resolution, name_key, resolve};
 use crate::model::memory::Memory;
@@ -24,7 +25,7 @@ type Entries = Rc<HashMap<Vec<u8>, Entry>>;
 pub(super) struct GitTree<'r> {
     repo: &'r Repo,
     root: Oid,
-    fields: &'r BTreeMap<String, String>,
+    config: &'r Config,
     /// The catalog and the tree that its view of main was made from.
     catalog: Option<(Catalog, Oid)>,
     /// The first thing that could not be read; the answers from then on are empty.
@@ -61,7 +62,7 @@ impl<'r> GitTree<'r> {
     pub(super) fn new(
         repo: &'r Repo,
         root: Oid,
-        fields: &'r BTreeMap<String, String>,
+        config: &'r Config,
         catalog: Option<Catalog>,
     ) -> GitTree<'r> {
         // A catalog whose tree is gone (main was rewritten and collected) is as good as none.
@@ -72,7 +73,7 @@ impl<'r> GitTree<'r> {
         GitTree {
             repo,
             root,
-            fields,
+            config,
             catalog: catalog.and_then(of_tree),
             error: RefCell::default(),
             trees: RefCell::default(),
@@ -136,7 +137,7 @@ impl<'r> GitTree<'r> {
             paths.sort();
             for path in paths.into_iter().filter(|path| path.is_markdown() && !path.is_hidden()) {
                 let Some(bytes) = self.read(path) else { continue };
-                let memory: Memory = markdown::read(path, &bytes, self.fields);
+                let memory: Memory = markdown::read(path, &bytes, self.config);
                 if memory.template {
                     continue;
                 }

@@ -15,6 +15,7 @@ use crate::flow::vault::Vault;
 use crate::markdown;
 use crate::model::access::Access;
 use crate::model::change::mode;
+use crate::model::config::Config;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
@@ -140,9 +141,9 @@ pub fn work_tree(
     vault.env.go_on()?;
 
     progress.begin("reading names", Some(found.files.len() as u64));
-    let (fields, cancel) = (&vault.config.fields, &vault.env.cancel);
+    let (config, cancel) = (&vault.config, &vault.env.cancel);
     let named = found.files.par_iter().map(|file| {
-        let extra = names_of(fields, &root, file, cancel.is_cancelled());
+        let extra = names_of(config, &root, file, cancel.is_cancelled());
         progress.advance(1);
         (file.path.clone(), extra)
     });
@@ -184,7 +185,7 @@ fn standing(vault: &Vault<'_>) -> Result<(crate::flow::vault::Governance, HashSe
     Ok((governance, known))
 }
 
-fn names_of(fields: &BTreeMap<String, String>, root: &std::path::Path, file: &FileStat, skip: bool) -> Extra {
+fn names_of(config: &Config, root: &std::path::Path, file: &FileStat, skip: bool) -> Extra {
     if skip || !file.path.is_markdown() {
         return Extra::default();
     }
@@ -192,7 +193,7 @@ fn names_of(fields: &BTreeMap<String, String>, root: &std::path::Path, file: &Fi
     // Without front matter there is neither alias nor id, and nothing needs to be read further.
     let start = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     if start.starts_with(b"---") {
-        Extra::of(&markdown::read(&file.path, &bytes, fields))
+        Extra::of(&markdown::read(&file.path, &bytes, config))
     } else {
         Extra::default()
     }

@@ -19,6 +19,7 @@ use super::vault::Vault;
 use crate::catalog::{Catalog, Side};
 use crate::markdown::relink::{self, TextEdit};
 use crate::markdown::{self};
+use crate::model::config::Config;
 use crate::model::fault::Fault;
 use crate::model::link::{Link, Names, name_key, resolve};
 use crate::model::memory::Memory;
@@ -138,7 +139,7 @@ pub(super) fn plan(
     progress: &dyn Progress,
 ) -> Result<Plan, Fault> {
     let root = vault.root()?;
-    let fields = &vault.config.fields;
+    let config = &vault.config;
     let mut plan = Plan::default();
     progress.begin("looking at links", Some(docs.len() as u64));
     for chunk in docs.chunks(256) {
@@ -147,13 +148,13 @@ pub(super) fn plan(
             .par_iter()
             .filter_map(|path| {
                 let bytes = files::read(root, path).ok()?;
-                let memory = markdown::read(path, &bytes, fields);
+                let memory = markdown::read(path, &bytes, config);
                 (!memory.template).then(|| Doc { path: path.clone(), bytes, memory })
             })
             .collect();
         for doc in &read {
             let (before, after) = home(&doc.path);
-            one(doc, &before, &after, between, fields, &mut plan);
+            one(doc, &before, &after, between, config, &mut plan);
         }
         progress.advance(chunk.len() as u64);
     }
@@ -167,7 +168,7 @@ fn one(
     before: &VaultPath,
     after: &VaultPath,
     between: &Between<'_>,
-    fields: &BTreeMap<String, String>,
+    config: &Config,
     plan: &mut Plan,
 ) {
     let memory = &doc.memory;
@@ -213,7 +214,7 @@ fn one(
     let checked = if std::str::from_utf8(&doc.bytes).is_err() {
         Err("the file is not UTF-8")
     } else {
-        rewritten(doc, &edits, after, fields).ok_or("the file would read otherwise").and_then(|new| {
+        rewritten(doc, &edits, after, config).ok_or("the file would read otherwise").and_then(|new| {
             if holds(&new.1, memory, (before, after), between) {
                 Ok(new)
             } else {
@@ -246,17 +247,12 @@ fn exists(place: &Place, names: &dyn Names) -> bool {
 }
 
 /// The memory's bytes with the changes, and what they read as.
-fn rewritten(
-    doc: &Doc,
-    edits: &[TextEdit],
-    after: &VaultPath,
-    fields: &BTreeMap<String, String>,
-) -> Option<(Vec<u8>, Memory)> {
+fn rewritten(doc: &Doc, edits: &[TextEdit], after: &VaultPath, config: &Config) -> Option<(Vec<u8>, Memory)> {
     let text = relink::apply(&doc.memory.text, edits)?;
     let mark = doc.bytes.len() - doc.memory.text.len();
     let mut new = doc.bytes[..mark].to_vec();
     new.extend_from_slice(text.as_bytes());
-    let read = markdown::read(after, &new, fields);
+    let read = markdown::read(after, &new, config);
     Some((new, read))
 }
 

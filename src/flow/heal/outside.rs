@@ -231,8 +231,8 @@ fn share(a: &(HashMap<Vec<u8>, usize>, usize), b: &(HashMap<Vec<u8>, usize>, usi
 fn colons(vault: &Vault<'_>, path: &VaultPath, dry_run: bool) -> Result<Vec<MendedLine>, Fault> {
     let root = vault.root()?;
     let bytes = files::read(root, path)?;
-    let fields = &vault.config.fields;
-    let before = markdown::read(path, &bytes, fields);
+    let config = &vault.config;
+    let before = markdown::read(path, &bytes, config);
     let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(Vec::new()) };
     let slip = |finding: &&crate::model::finding::Finding| finding.rule == "schema.full-width-colon";
     let wrong: BTreeSet<u32> = before.problems.iter().filter(slip).filter_map(|f| f.line).collect();
@@ -256,7 +256,7 @@ fn colons(vault: &Vault<'_>, path: &VaultPath, dry_run: bool) -> Result<Vec<Mend
             None => out.push_str(line),
         }
     }
-    let after = markdown::read(path, out.as_bytes(), fields);
+    let after = markdown::read(path, out.as_bytes(), config);
     let unread =
         |rule: &str| matches!(rule, "schema.yaml" | "schema.full-width-colon" | "schema.duplicate-key");
     let clean = !after.problems.iter().any(|finding| unread(&finding.rule)) && !after.front.all.is_empty();

@@ -8,6 +8,7 @@ use crate::layers::{ABSTRACT_FILE, OVERVIEW_FILE, Stamped, stamp, stamped};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::config::LayerFiles;
 use crate::model::fault::Fault;
+use crate::model::foreign;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::git::{GitError, Repo};
@@ -25,7 +26,7 @@ pub fn touched<'p>(
     let mut out = BTreeSet::new();
     let mut all = false;
     for path in paths {
-        all |= path.as_str() == CONFIG;
+        all |= path.as_str() == CONFIG || foreign::FILES.contains(&path.as_str());
         out.extend(path.ancestors().filter(|directory| !directory.is_hidden()));
     }
     if all {

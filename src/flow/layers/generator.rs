@@ -24,6 +24,7 @@ use crate::model::change::mode;
 use crate::model::clock::{Cancel, Cancelled};
 use crate::model::config::Config;
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::foreign::Foreign;
 use crate::model::id::{Digest, Oid};
 use crate::model::path::VaultPath;
 use crate::store::git::Repo;
@@ -66,23 +67,25 @@ impl Rules {
     /// When an object is missing or damaged.
     pub fn of_tree(repo: &Repo, tree: Oid) -> Result<Rules, Fault> {
         let bytes = repo.file_at(tree, &VaultPath::parse(CONFIG)?)?.unwrap_or_default();
-        Ok(Rules::of(&Config::parse(&String::from_utf8_lossy(&bytes)).unwrap_or_default()))
+        let config = Config::parse(&String::from_utf8_lossy(&bytes)).unwrap_or_default();
+        let at = |name: &str| repo.file_at(tree, &VaultPath::parse(name).ok()?).ok().flatten();
+        Ok(Rules::of(&config.with(Foreign::of(at))))
     }
 
     /// Whether a file is one that layers speak of: Markdown, neither hidden nor ignored, no template, no evidence.
     #[must_use]
     pub fn takes(&self, path: &VaultPath) -> bool {
-        let template =
-            |folder: &String| VaultPath::parse(folder).is_ok_and(|f| !f.is_root() && path.is_within(&f));
         path.is_markdown()
             && path.scope() != Some("evidence")
             && self.taken.takes(path, mode::FILE)
-            && !self.config.templates.iter().any(template)
+            && !self.config.is_template(path)
+            && self.config.foreign.ignores(path).is_none()
     }
 
     /// What a kept record depends on besides its tree.
     fn key(&self) -> String {
-        let settings = (&self.config.ignore, &self.config.templates, &self.config.fields);
+        let config = &self.config;
+        let settings = (&config.ignore, &config.templates, &config.fields, config.foreign.key());
         let settings = serde_json::to_vec(&settings).unwrap_or_default();
         format!("{} {} {}", layers::GENERATOR, env!("CARGO_PKG_VERSION"), Digest::of(&settings))
     }
@@ -366,9 +369,9 @@ impl<'r> Generator<'r> {
 
     /// Reads files on all processors.
     fn read(&self, jobs: Vec<Job>) -> Result<Read, Fault> {
-        let fields = &self.rules.config.fields;
+        let config = &self.rules.config;
         let of = |repo: &Repo, job: &Job| -> Result<Option<Leaf>, Fault> {
-            Ok(layers::leaf(&markdown::read(&job.path, &repo.blob(job.oid)?, fields)))
+            Ok(layers::leaf(&markdown::read(&job.path, &repo.blob(job.oid)?, config)))
         };
         if jobs.len() < FEW {
             return jobs.into_iter().map(|job| Ok((job.path.clone(), of(self.repo, &job)?))).collect();

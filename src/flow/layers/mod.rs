@@ -97,7 +97,7 @@ fn of_file(reader: &Reader<'_, '_>, path: &VaultPath, level: Level) -> Result<St
     if !path.is_markdown() {
         return Err(LayerError::NoMemory(path.clone()).into());
     }
-    let memory = markdown::read(path, &bytes, &reader.vault.config.fields);
+    let memory = markdown::read(path, &bytes, &reader.vault.config);
     Ok(match level {
         Level::L0 => layers::file_abstract(&memory),
         Level::L1 => layers::outline(&memory),

@@ -30,7 +30,7 @@ impl Overlay {
             let at = root.join(path.as_str());
             let is_file = at.symlink_metadata().is_ok_and(|data| data.is_file());
             let bytes = if is_file { files::read(root, &path).ok() } else { None };
-            let now = bytes.and_then(|bytes| leaf(&markdown::read(&path, &bytes, &rules.config.fields)));
+            let now = bytes.and_then(|bytes| leaf(&markdown::read(&path, &bytes, &rules.config)));
             out.insert(path, now);
         }
         Ok(out)

@@ -172,7 +172,7 @@ impl Desk<'_, '_, '_> {
         let reader = self.reader;
         let anchors = self.anchors.entry(file.clone()).or_insert_with(|| {
             let bytes = reader.read(file).ok().flatten()?;
-            Some(Anchors::of(&markdown::read(file, &bytes, &reader.vault.config.fields)))
+            Some(Anchors::of(&markdown::read(file, &bytes, &reader.vault.config)))
         });
         let anchors = anchors.as_ref()?;
         if anchors.has(&place) {

@@ -14,7 +14,7 @@ use crate::store::files;
 
 /// The form of everything below the directory, the words of the analyser included. Another one in a state file
 /// means that the index is built anew.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StateFile {
@@ -92,6 +92,7 @@ pub(super) fn settings(vault: &Vault<'_>) -> String {
         config.ignore,
         config.templates,
         config.fields,
+        config.foreign.key(),
         config.index.chunk_tokens,
         config.index.max_file_bytes
     ]);

@@ -181,7 +181,7 @@ impl Desk<'_> {
         if bytes[..bytes.len().min(8192)].contains(&0) {
             let finding = problem("index.binary", "it is not text".to_owned(), "give it another ending");
             let mut memory = bare(path, String::new(), vec![finding]);
-            memory.front.sensitivity = markdown::sensitivity(bytes, &self.config.fields);
+            memory.front.sensitivity = markdown::sensitivity(bytes, self.config);
             return (FileKind::Other, memory, Vec::new());
         }
         let mut read = bytes;
@@ -205,7 +205,7 @@ impl Desk<'_> {
             let chunks = lines_to_chunks(&memory.text, self.config.index.chunk_tokens);
             return (kind, memory, chunks);
         }
-        let mut memory = markdown::read(path, read, &self.config.fields);
+        let mut memory = markdown::read(path, read, self.config);
         memory.problems.extend(problems);
         if memory.template {
             return (FileKind::Other, memory, Vec::new());

@@ -9,10 +9,10 @@ mod entries;
 mod fields;
 mod sections;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::markdown;
+use crate::model::config::Config;
 use crate::model::fault::{Explain, Kind};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
@@ -117,7 +117,7 @@ impl Page {
 }
 
 fn read(bytes: &[u8]) -> Memory {
-    markdown::read(&VaultPath::root(), bytes, &BTreeMap::new())
+    markdown::read(&VaultPath::root(), bytes, &Config::default())
 }
 
 /// The line end that stands at the end of a piece of text, or else at the first line of the whole.
