@@ -26,6 +26,7 @@ pub mod links;
 pub mod listed;
 pub mod locate;
 pub mod merge;
+pub mod models;
 pub mod mv;
 pub mod own;
 pub mod preset;

@@ -39,11 +39,13 @@ pub struct Index {
     /// How long a `find` may spend on bringing the index up to date before it answers with what there is, in
     /// milliseconds.
     pub freshness_ms: u64,
+    /// With how many threads texts are embedded, at most one for each processor; 0: one for each.
+    pub threads: u32,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Index { chunk_tokens: 400, max_file_bytes: 64 << 20, freshness_ms: 10_000 }
+        Index { chunk_tokens: 400, max_file_bytes: 64 << 20, freshness_ms: 10_000, threads: 0 }
     }
 }
 
@@ -70,6 +72,10 @@ pub struct Config {
     /// What other programs' settings say; no part of the file.
     #[serde(skip)]
     pub foreign: Foreign,
+    /// The name of the embedding model that this vault is searched with, of those that the person has installed, or
+    /// `none`. Never a path or an address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Keys that this program does not know: kept, and a finding.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, serde_json::Value>,
@@ -87,6 +93,7 @@ impl Default for Config {
             layers: Layers::default(),
             index: Index::default(),
             foreign: Foreign::default(),
+            model: None,
             unknown: BTreeMap::new(),
         }
     }
