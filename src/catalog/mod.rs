@@ -152,6 +152,10 @@ pub struct State {
     pub settings: String,
     /// The text index's own numbers, as it gave them.
     pub text: String,
+    /// Counts the commits of the catalog, so that somebody who waited for the lock knows whether what he saw before
+    /// still holds.
+    #[serde(default)]
+    pub writes: u64,
 }
 
 /// An open catalog.

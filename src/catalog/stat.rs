@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::{Catalog, CatalogError, TreeId};
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
 
 /// What the file system says of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,89 @@ impl Catalog {
             let mut statement = self.conn.prepare("SELECT dir, entries FROM stats WHERE tree = ?1")?;
             let rows = statement.query_map([tree.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(Known { dirs: rows.collect::<rusqlite::Result<_>>()? })
+        })
+    }
+
+    /// The same for a part of the work tree: the directories of these paths, and those at and below them.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn known_around<'a>(
+        &self,
+        tree: TreeId,
+        paths: impl Iterator<Item = &'a str>,
+    ) -> Result<Known, CatalogError> {
+        let mut dirs = HashMap::new();
+        self.check(|| {
+            let mut one =
+                self.conn.prepare_cached("SELECT entries FROM stats WHERE tree = ?1 AND dir = ?2")?;
+            // `0` follows `/`, so this is all that begins with the path and a `/`.
+            let mut below = self.conn.prepare_cached(
+                "SELECT dir, entries FROM stats WHERE tree = ?1 AND dir > ?2 || '/' AND dir < ?2 || '0'",
+            )?;
+            for path in paths {
+                for dir in [path, path.rsplit_once('/').map_or("", |(dir, _)| dir)] {
+                    if !dirs.contains_key(dir)
+                        && let Some(entries) =
+                            one.query_row(params![tree.0, dir], |row| row.get(0)).optional()?
+                    {
+                        dirs.insert(dir.to_owned(), entries);
+                    }
+                }
+                let mut rows = below.query(params![tree.0, path])?;
+                while let Some(row) = rows.next()? {
+                    dirs.insert(row.get(0)?, row.get(1)?);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Known { dirs })
+    }
+
+    /// The directories of a work tree in which files were read.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn known_dirs(&self, tree: TreeId) -> Result<Vec<VaultPath>, CatalogError> {
+        self.check(|| {
+            let mut statement = self.conn.prepare("SELECT dir FROM stats WHERE tree = ?1")?;
+            let rows = statement.query_map([tree.0], |row| row.get::<_, String>(0))?;
+            rows.filter_map(|dir| dir.map(|dir| VaultPath::from_disk(dir.as_bytes())).transpose()).collect()
+        })
+    }
+
+    /// The paths that main has and a work tree has not.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn absent_paths(&self, tree: TreeId) -> Result<Vec<VaultPath>, CatalogError> {
+        self.check(|| {
+            let mut statement =
+                self.conn.prepare_cached("SELECT path FROM overlay WHERE tree = ?1 AND doc IS NULL")?;
+            let rows = statement.query_map([tree.0], |row| row.get::<_, String>(0))?;
+            rows.filter_map(|path| path.map(|path| VaultPath::from_disk(path.as_bytes())).transpose())
+                .collect()
+        })
+    }
+
+    /// The blob that a work tree has at a path.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn tree_oid(&self, tree: TreeId, path: &VaultPath) -> Result<Option<Oid>, CatalogError> {
+        self.check(|| {
+            let mut own = self.conn.prepare_cached(
+                "SELECT d.oid FROM overlay o LEFT JOIN docs d ON d.id = o.doc WHERE o.tree = ?1 AND o.path = ?2",
+            )?;
+            let row = own.query_row(params![tree.0, path.as_str()], |row| row.get::<_, Option<[u8; 20]>>(0));
+            match row.optional()? {
+                Some(oid) => Ok(oid.map(Oid)),
+                None => {
+                    let mut main =
+                        self.conn.prepare_cached("SELECT oid FROM docs WHERE path = ?1 AND main = 1")?;
+                    main.query_row([path.as_str()], |row| row.get(0).map(Oid)).optional()
+                }
+            }
         })
     }
 

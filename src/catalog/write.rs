@@ -358,7 +358,8 @@ impl Writer<'_> {
     /// # Errors
     /// When the catalog cannot be written; it is as it was before then.
     pub fn commit(mut self, state: &State) -> Result<(), CatalogError> {
-        self.catalog.put_state(state)?;
+        let state = State { writes: self.catalog.state()?.writes + 1, ..state.clone() };
+        self.catalog.put_state(&state)?;
         self.catalog.check(|| self.catalog.conn.execute_batch("COMMIT"))?;
         self.done = true;
         Ok(())

@@ -4,4 +4,5 @@ pub mod files;
 pub mod git;
 pub mod journal;
 pub mod lock;
+pub mod selection;
 pub mod walk;

@@ -10,6 +10,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::model::clock::Cancel;
 use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
+use crate::store::selection::Selection;
 
 /// What a walk takes in.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,10 @@ pub struct WalkOptions {
     pub below: VaultPath,
     /// How many levels below the starting directory are taken in; absent means all.
     pub depth: Option<usize>,
+    /// The part of the vault that is looked at, by the same rules as the whole; absent means all.
+    pub only: Option<Arc<Selection>>,
+    /// Whether files are passed over, so that nothing is asked about them.
+    pub directories_only: bool,
     /// Ends the walk early. What was found until then is returned.
     pub cancel: Cancel,
 }
@@ -77,6 +82,9 @@ pub struct Walk {
     pub directories: Vec<VaultPath>,
     /// What could not be walked, and what was left out for a reason that somebody should know.
     pub problems: Vec<Finding>,
+    /// Directories and files of which it is not known what they hold, and why: they are there, but cannot be read.
+    /// The root among them means that nothing is known.
+    pub unread: Vec<(VaultPath, String)>,
 }
 
 /// Walks the files below a vault's root.
@@ -110,8 +118,8 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
         .require_git(root.join(".git").exists())
         .overrides(ignored)
         .max_depth(options.depth)
-        .threads(if options.depth == Some(1) { 1 } else { threads })
-        .filter_entry(|entry| !left_alone(entry))
+        .threads(if options.depth == Some(1) || options.only.is_some() { 1 } else { threads })
+        .filter_entry(filter(root, options))
         .build_parallel()
         .run(|| {
             let mut own = Collector { into: Arc::clone(&shared), found: Walk::default() };
@@ -122,7 +130,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
                 }
                 match entry {
                     Ok(entry) => own.found.take(&root, &real_root, &entry),
-                    Err(error) => own.found.problems.push(unreadable(&root, &error)),
+                    Err(error) => own.found.miss(&root, None, &error),
                 }
                 WalkState::Continue
             })
@@ -130,6 +138,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.directories.sort_unstable();
     found.problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
+    found.unread.sort();
     found
 }
 
@@ -146,6 +155,7 @@ impl Drop for Collector<'_> {
         into.files.append(&mut self.found.files);
         into.directories.append(&mut self.found.directories);
         into.problems.append(&mut self.found.problems);
+        into.unread.append(&mut self.found.unread);
     }
 }
 
@@ -192,10 +202,41 @@ impl Walk {
         }
         match entry.metadata() {
             Ok(data) => self.files.push(FileStat::of(path, &data)),
-            // It was removed while we walked: then it is simply not there.
-            Err(error) if error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
-            Err(error) => self.problems.push(unreadable(root, &error)),
+            Err(error) => self.miss(root, Some(&path), &error),
         }
+    }
+
+    /// Puts down what could not be read.
+    fn miss(&mut self, root: &Path, path: Option<&VaultPath>, error: &ignore::Error) {
+        let at = path.cloned().or_else(|| place_of(root, error));
+        let gone = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+        if gone && at.as_ref().is_some_and(|at| !at.is_root()) {
+            // It was removed while we walked: then it is simply not there.
+            return;
+        }
+        self.problems.push(unreadable(at.as_ref(), error));
+        // A line of a `.gitignore` that makes no sense hides nothing.
+        if let Some(at) = at.filter(|_| error.io_error().is_some()) {
+            let why = error.io_error().map_or_else(String::new, std::io::Error::to_string);
+            self.unread.push((at, format!("it cannot be read: {why}")));
+        }
+    }
+}
+
+/// Which entries are walked: what is no part of the vault is not, and nothing outside of [`WalkOptions::only`].
+fn filter(root: &Path, options: &WalkOptions) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
+    let (root, only, directories_only) = (root.to_owned(), options.only.clone(), options.directories_only);
+    move |entry| {
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if left_alone(entry) || (directories_only && !is_dir) {
+            return false;
+        }
+        let Some(only) = &only else { return true };
+        let path = entry.path().strip_prefix(&root).ok().and_then(vault_path);
+        path.is_some_and(|path| match is_dir {
+            true => only.leads_through(path.as_str()),
+            false => only.holds(path.as_str()),
+        })
     }
 }
 
@@ -242,7 +283,8 @@ fn vault_path(relative: &Path) -> Option<VaultPath> {
     }
 }
 
-fn unreadable(root: &Path, error: &ignore::Error) -> Finding {
+/// Where an error of the walk happened, if it tells and that is in the vault.
+fn place_of(root: &Path, error: &ignore::Error) -> Option<VaultPath> {
     let mut at: Option<PathBuf> = None;
     let mut inner = error;
     loop {
@@ -255,11 +297,15 @@ fn unreadable(root: &Path, error: &ignore::Error) -> Finding {
             _ => break,
         }
     }
-    let why = inner.io_error().map_or_else(|| inner.to_string(), std::io::Error::to_string);
+    vault_path(at?.strip_prefix(root).ok()?)
+}
+
+fn unreadable(at: Option<&VaultPath>, error: &ignore::Error) -> Finding {
+    let why = error.io_error().map_or_else(|| error.to_string(), std::io::Error::to_string);
     let finding = Finding::new("path.unreadable", Severity::Warning, format!("it cannot be read: {why}"))
         .with_fix("give yourself the right to read it, or add it to `ignore` in .runebook/config.yaml");
-    match at.and_then(|path| vault_path(path.strip_prefix(root).ok()?)) {
-        Some(path) => finding.in_file(&path),
+    match at {
+        Some(path) => finding.in_file(path),
         None => finding,
     }
 }
@@ -338,5 +384,48 @@ mod tests {
         assert_eq!(names(&found), ["a.md", "quote'\"\nline.md"]);
         let rules: Vec<&str> = found.problems.iter().map(|p| p.rule.as_str()).collect();
         assert_eq!(rules, ["path.encoding", "path.symlink"]);
+    }
+
+    #[test]
+    fn a_part_is_walked_by_the_rules_of_the_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for path in [
+            "a.md",
+            "b/c.md",
+            "b/d.md",
+            "b/e/f.md",
+            "drafts/z.md",
+            "b/e/x.tmp",
+            "n/.git/HEAD",
+            "n/x.md",
+            "o/p.md",
+        ] {
+            put(root, path);
+        }
+        put(root, ".git/HEAD");
+        std::fs::write(root.join(".gitignore"), "drafts/\n").unwrap();
+        std::fs::write(root.join("b/.gitignore"), "*.tmp\n").unwrap();
+        let only = |paths: &[&str]| {
+            let picked: Selection = paths.iter().map(|path| VaultPath::parse(path).unwrap()).collect();
+            let options = WalkOptions { only: Some(Arc::new(picked)), ..WalkOptions::default() };
+            walk(root, &options)
+        };
+        assert_eq!(names(&only(&["b/c.md", "drafts/z.md", "n/x.md", "o", "gone"])), ["b/c.md", "o/p.md"]);
+        assert_eq!(names(&only(&["b/e"])), ["b/e/f.md"]);
+        assert_eq!(names(&only(&[""])), names(&walk(root, &WalkOptions::default())));
+        let options = WalkOptions { directories_only: true, ..WalkOptions::default() };
+        let found = walk(root, &options);
+        assert_eq!(names(&found), Vec::<&str>::new());
+        let directories: Vec<&str> = found.directories.iter().map(VaultPath::as_str).collect();
+        assert_eq!(directories, ["b", "b/e", "o"]);
+    }
+
+    #[test]
+    fn a_root_that_is_gone_is_unread_and_not_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let found = walk(&dir.path().join("gone"), &WalkOptions::default());
+        assert_eq!(found.unread.len(), 1, "{found:?}");
+        assert!(found.unread[0].0.is_root());
     }
 }

@@ -18,6 +18,7 @@ mod edit;
 mod events;
 mod example;
 mod find;
+mod follow;
 mod forge;
 mod heal;
 mod index;

@@ -29,7 +29,7 @@ enum Act {
 const PATHS: [&str; 7] =
     ["a.md", "b/b.md", "b/日记 2026-11-28.md", "b/c/d.md", "evidence/log.txt", "b/face.png", "b'q\".md"];
 
-const TEXTS: [&str; 7] = [
+pub(crate) const TEXTS: [&str; 7] = [
     "---\ntitle: Window seats\ntags: [travel]\naliases: [seats]\n---\n# Seats\nBooks window seats. See [[b]].\n",
     "# Meeting\n\nThe meeting about the database migration.\n\n## Later\n\nWindow cleaning is on Monday.\n",
     "# 座位\n\n他喜欢靠窗座位，短途无所谓。\r\n\r\n见 [[a]]。\n",
@@ -55,7 +55,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..14)
 }
 
-fn env(sandbox: &Sandbox) -> Env {
+pub(crate) fn env(sandbox: &Sandbox) -> Env {
     Env {
         vars: BTreeMap::new(),
         clock: Clock::fixed("2026-11-29T10:00:00Z".parse().expect("a time")),
@@ -65,7 +65,7 @@ fn env(sandbox: &Sandbox) -> Env {
     }
 }
 
-fn prepare() -> Sandbox {
+pub(crate) fn prepare() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.git(&["init", "-q", "-b", "main"]);
     sandbox.write(".runebook/config.yaml", "version: 1\nmain_branch: main\n");
@@ -109,13 +109,13 @@ fn perform(sandbox: &Sandbox, act: &Act) {
 
 /// Everything that can be asked of an index, without the numbers that it gives by itself.
 #[derive(Debug, PartialEq)]
-struct Picture {
+pub(crate) struct Picture {
     docs: Vec<(String, DocRow)>,
     links: Vec<StoredLink>,
     hits: Vec<FindHit>,
 }
 
-fn picture(vault: &Vault<'_>) -> Picture {
+pub(crate) fn picture(vault: &Vault<'_>) -> Picture {
     let mut picture = Picture { docs: Vec::new(), links: Vec::new(), hits: Vec::new() };
     for view in [View::WorkTree, View::Main] {
         let access = Access { actor: None, view: view.clone() };

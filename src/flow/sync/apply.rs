@@ -60,6 +60,7 @@ pub(super) fn update(
     }
     let catalog = &pair.catalog;
     let work = looked.work.unwrap_or_default();
+    let only = looked.only;
     let total = work.changed.len() + looked.in_main.len();
     let writer = catalog.write()?;
     let mut change = Change {
@@ -95,8 +96,15 @@ pub(super) fn update(
         return Ok(Outcome { freshness, ..Outcome::default() });
     }
     change.place(vault, catalog, &work)?;
-    let Change { tree, in_work, pending, sink, .. } = change;
+    let paths = change.paths();
+    let Change { tree, in_work, mut pending, sink, .. } = change;
     if let Some(tree) = tree {
+        if let Some(only) = only {
+            // What was not looked at waits as it did.
+            let before = catalog.pending(tree)?.into_iter();
+            pending.extend(before.filter(|(path, _)| !only.holds(path.as_str())));
+        }
+        pending.extend(work.unread.iter().cloned());
         let newest = newest_trusted(vault);
         let failed: HashSet<&VaultPath> = pending.iter().map(|(path, _)| path).collect();
         for (dir, files) in &work.dirs {
@@ -106,11 +114,23 @@ pub(super) fn update(
     }
     let (added, removed) = (sink.added, sink.removed);
     let changed = in_work.values().filter(|doc| doc.is_some()).count() as u64;
+    step(vault, "sync-read");
     let state = sink.commit_text(&pair.state)?;
+    step(vault, "sync-text");
     let (commit, tree) = looked.main.unzip();
     writer.commit(&State { commit, tree, ..state })?;
+    step(vault, "sync-catalog");
     let freshness = just_scanned(vault, catalog, Vec::new())?;
-    Ok(Outcome { rebuilt: false, added, changed, removed, freshness })
+    Ok(Outcome { rebuilt: false, added, changed, removed, paths, freshness })
+}
+
+/// The steps of an update at which `RUNEBOOK_CRASH_AT` can kill it, in order.
+pub const STEPS: [&str; 3] = ["sync-read", "sync-text", "sync-catalog"];
+
+fn step(vault: &Vault<'_>, name: &str) {
+    if vault.env.var("RUNEBOOK_CRASH_AT") == Some(name) {
+        std::process::abort();
+    }
 }
 
 /// An update under way.
@@ -126,6 +146,12 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
+    /// The paths at which something else is seen now, in order.
+    fn paths(&self) -> Vec<VaultPath> {
+        let all: BTreeSet<&VaultPath> = self.in_main.keys().chain(self.in_work.keys()).collect();
+        all.into_iter().cloned().collect()
+    }
+
     fn read_work(
         &mut self,
         vault: &Vault<'_>,
@@ -155,8 +181,11 @@ impl Change<'_> {
                     self.in_work.insert(parsed.memory.path, Some(doc));
                 }
                 Read::Same(path, oid) => {
-                    let doc = catalog.doc_of(&path, oid)?;
-                    self.in_work.insert(path, doc);
+                    let seen = self.tree.map(|tree| catalog.tree_oid(tree, &path)).transpose()?.flatten();
+                    if seen != Some(oid) {
+                        let doc = catalog.doc_of(&path, oid)?;
+                        self.in_work.insert(path, doc);
+                    }
                 }
                 Read::Gone(path) => {
                     self.in_work.insert(path, None);

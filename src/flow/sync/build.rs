@@ -14,6 +14,7 @@ use crate::index::text::TextIndex;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
+use crate::store::selection::Selection;
 use crate::store::walk::FileStat;
 
 /// Builds the whole index beside the old one and puts it in its place. `reason` says why, if it had to be.
@@ -59,9 +60,12 @@ fn fill(
             }
         }
     }
+    let mut pending = Vec::new();
     let files = match vault.repo.work_dir() {
         Some(root) => {
-            let mut files = scan::walk_all(vault, root)?.files;
+            let walked = scan::walk_all(vault, root)?;
+            pending = walked.unread;
+            let mut files = walked.files;
             let walked: BTreeSet<&VaultPath> = files.iter().map(|file| &file.path).collect();
             let extra: Vec<FileStat> = (in_main.keys().filter(|path| !walked.contains(path)))
                 .filter_map(|path| scan::stat(root, path))
@@ -86,7 +90,7 @@ fn fill(
     // Paths of which the work tree has its own content, or a file that could not be read: it is seen as main has
     // it, and is pending.
     let mut covered: HashSet<VaultPath> = HashSet::new();
-    let mut pending = Vec::new();
+    let unread: Selection = pending.iter().map(|(path, _)| path.clone()).collect();
     progress.begin("indexing", Some(files.len().max(in_main.len()) as u64));
     read_all(vault, jobs.collect(), &|| false, |read| {
         progress.advance(1);
@@ -122,7 +126,7 @@ fn fill(
             Read::New(parsed) => {
                 sink.add(&parsed, true)?;
                 let path = &parsed.memory.path;
-                if let Some(tree) = tree.filter(|_| !covered.contains(path)) {
+                if let Some(tree) = tree.filter(|_| !covered.contains(path) && !unread.holds(path.as_str())) {
                     writer.put_difference(tree, path, None)?;
                 }
             }

@@ -12,16 +12,21 @@
 
 mod apply;
 mod build;
+mod compare;
 mod date;
+mod follow;
 mod place;
 mod read;
 mod scan;
 mod sink;
 pub(super) mod source;
 
+pub use apply::STEPS;
 pub(super) use date::read as read_date;
+pub use follow::{Followed, follow};
 pub(super) use place::open_pair;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -37,6 +42,8 @@ use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::lock::{Lock, LockError};
+use crate::store::walk::Walk;
+use scan::Scope;
 
 /// From which state of the vault an answer was made. Part of every answer that comes from the index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -117,6 +124,14 @@ pub enum SyncError {
         /// Why.
         why: std::io::Error,
     },
+    /// The files cannot be looked at. That is not the same as that there are none.
+    #[error("the files of {} cannot be looked at: {why}", root.display())]
+    Unread {
+        /// The root of the vault.
+        root: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The index stays unusable though it was just built.
     #[error("the index cannot be built: {0}")]
     Broken(String),
@@ -132,6 +147,9 @@ impl Explain for SyncError {
             SyncError::NoIndex => "run `runebook reindex`".to_owned(),
             SyncError::Write { .. } => {
                 "look at the disk's space and rights, then run `runebook reindex`".to_owned()
+            }
+            SyncError::Unread { .. } => {
+                "see that it is mounted and that you may read it; the index stays as it is".to_owned()
             }
             SyncError::Broken(_) => "run `runebook doctor`".to_owned(),
         })
@@ -171,6 +189,8 @@ pub(super) struct Outcome {
     added: u64,
     changed: u64,
     removed: u64,
+    /// The paths at which something else is seen now, in order; empty when everything was built anew.
+    paths: Vec<VaultPath>,
     freshness: Freshness,
 }
 
@@ -245,7 +265,7 @@ pub fn reindex(vault: &Vault<'_>, full: bool, progress: &dyn Progress) -> Result
             message,
         }));
     }
-    let Outcome { rebuilt, added, changed, removed, freshness } = outcome;
+    let Outcome { rebuilt, added, changed, removed, freshness, .. } = outcome;
     Ok(ReindexAnswer { rebuilt, added, changed, removed, memories, texts, others, problems, freshness })
 }
 
@@ -318,7 +338,7 @@ fn try_update(
     watch: &Stopwatch,
 ) -> Result<Outcome, Fault> {
     let pair = place::open_pair(vault)?;
-    let looked = scan::look(vault, &pair)?;
+    let looked = scan::look(vault, &pair, Scope::Whole(None))?;
     if looked.is_settled() {
         let freshness = just_scanned(vault, &pair.catalog, Vec::new())?;
         return Ok(Outcome { freshness, ..Outcome::default() });
@@ -332,24 +352,28 @@ fn try_update(
         }
         Err(error) => return Err(error.into()),
     };
+    let seen = looked.walk.map(|walk| (pair.state.clone(), walk));
     drop(pair);
-    update(vault, progress, limits, watch, looked.walk)
+    update(vault, progress, limits, watch, seen)
 }
 
 fn take_lock(vault: &Vault<'_>, patience: Duration) -> Result<Lock, LockError> {
     Lock::take(&vault.derived_dir().join("index.lock"), "indexing", patience)
 }
 
+/// Brings the index up to date under its lock. `seen` is a walk with the state that the index was in before it: where
+/// somebody else wrote meanwhile, the walk may be older than what the index has, and is made again.
 fn update(
     vault: &Vault<'_>,
     progress: &dyn Progress,
     limits: Limits,
     watch: &Stopwatch,
-    walk: Option<crate::store::walk::Walk>,
+    seen: Option<(State, Walk)>,
 ) -> Result<Outcome, Fault> {
     let mut pair = place::open_pair_to_write(vault)?;
+    let walk = seen.filter(|(state, _)| *state == pair.state).map(|(_, walk)| walk);
     apply::heal(vault, &mut pair)?;
-    let looked = scan::look_again(vault, &pair, walk)?;
+    let looked = scan::look(vault, &pair, Scope::Whole(walk))?;
     apply::update(vault, progress, &pair, looked, &|| {
         limits.deadline.is_some_and(|limit| watch.elapsed() > limit)
     })

@@ -1,19 +1,29 @@
 //! What differs between the index and what is there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
+use super::compare::Compare;
 use super::source::Taken;
-use super::{Pair, place};
+use super::{Pair, SyncError, place};
 use crate::catalog::{Catalog, Known, StatRow, TreeId};
 use crate::flow::vault::Vault;
-use crate::model::clock::Cancelled;
 use crate::model::fault::Fault;
-use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::selection::Selection;
 use crate::store::walk::{FileStat, Walk, WalkOptions, walk};
+
+/// How much of the work tree is looked at.
+#[derive(Debug)]
+pub(super) enum Scope<'a> {
+    /// All of it, by a walk that was made just before if there is one.
+    Whole(Option<Walk>),
+    /// These paths, each with everything below it; of the rest it is known that nothing changed.
+    Touched(&'a [VaultPath]),
+}
 
 /// What a look found.
 #[derive(Debug, Default)]
@@ -26,8 +36,10 @@ pub(super) struct Looked {
     pub(super) in_main: Vec<(VaultPath, Option<Oid>)>,
     /// What differs in the work tree; none in a bare repository.
     pub(super) work: Option<Work>,
-    /// The walk, to be used again.
+    /// The walk of the whole, to be used again.
     pub(super) walk: Option<Walk>,
+    /// The part that was looked at, where it was not the whole.
+    pub(super) only: Option<Arc<Selection>>,
     /// Whether the index knows work trees that are gone.
     pub(super) dead_trees: bool,
 }
@@ -41,26 +53,27 @@ pub(super) struct Work {
     pub(super) gone: Vec<VaultPath>,
     /// For each directory with a difference all its files as they are now.
     pub(super) dirs: HashMap<String, Vec<FileStat>>,
-    /// What was in the walk's way.
-    pub(super) problems: Vec<Finding>,
+    /// What is there and could not be looked at, and why. What was known of it stays.
+    pub(super) unread: Vec<(VaultPath, String)>,
+    /// Whether the index does not say yet that this could not be looked at.
+    pub(super) news: bool,
+}
+
+impl Work {
+    fn is_settled(&self) -> bool {
+        self.changed.is_empty() && self.gone.is_empty() && self.dirs.is_empty() && !self.news
+    }
 }
 
 impl Looked {
     /// Whether the index shows what is there.
     pub(super) fn is_settled(&self) -> bool {
-        !self.moved
-            && !self.dead_trees
-            && self.work.as_ref().is_none_or(|work| work.changed.is_empty() && work.dirs.is_empty())
+        !self.moved && !self.dead_trees && self.work.as_ref().is_none_or(Work::is_settled)
     }
 }
 
 /// Compares the index with what is there.
-pub(super) fn look(vault: &Vault<'_>, pair: &Pair) -> Result<Looked, Fault> {
-    look_again(vault, pair, None)
-}
-
-/// The same, with a walk that was made just before.
-pub(super) fn look_again(vault: &Vault<'_>, pair: &Pair, walked: Option<Walk>) -> Result<Looked, Fault> {
+pub(super) fn look(vault: &Vault<'_>, pair: &Pair, scope: Scope<'_>) -> Result<Looked, Fault> {
     let taken = Taken::of(&vault.config);
     let main = main_of(vault)?;
     let state = &pair.state;
@@ -81,25 +94,62 @@ pub(super) fn look_again(vault: &Vault<'_>, pair: &Pair, walked: Option<Walk>) -
         looked.dead_trees |= !place::tree_exists(vault, &key);
     }
     if let Some(root) = vault.repo.work_dir() {
-        let walked = match walked {
-            Some(walked) => walked,
-            None => walk_all(vault, root)?,
-        };
-        let row = place::tree_key(vault).map(|key| pair.catalog.tree(&key)).transpose()?.flatten();
-        let known = match row {
-            Some(row) => pair.catalog.known(row.id)?,
-            None => Known::default(),
-        };
-        let mut work = compare(root, &walked, &known, &looked.in_main, &taken, &pair.catalog)?;
-        if row.is_none() {
-            // A tree that was never taken in: all of main that is not there counts as gone.
-            work.gone = missing(&pair.catalog, &work.changed)?;
-        }
-        work.problems.clone_from(&walked.problems);
-        looked.work = Some(work);
-        looked.walk = Some(walked);
+        look_at_work(vault, pair, root, scope, &taken, &mut looked)?;
     }
     Ok(looked)
+}
+
+fn look_at_work(
+    vault: &Vault<'_>,
+    pair: &Pair,
+    root: &Path,
+    scope: Scope<'_>,
+    taken: &Taken,
+    looked: &mut Looked,
+) -> Result<(), Fault> {
+    let catalog = &pair.catalog;
+    let row = place::tree_key(vault).map(|key| catalog.tree(&key)).transpose()?.flatten();
+    let (mut walked, mut only) = (None, None);
+    match (scope, &row) {
+        (Scope::Whole(walk), _) => walked = walk,
+        // Where main moved, what the work tree has there may be main's now, or no longer.
+        (Scope::Touched(paths), Some(_)) => {
+            let moved = looked.in_main.iter().map(|(path, _)| path);
+            let picked: Selection = paths.iter().chain(moved).cloned().collect();
+            only = Some(Arc::new(picked)).filter(|picked| !picked.is_whole());
+        }
+        // Nothing is known of the rest either.
+        (Scope::Touched(_), None) => {}
+    }
+    let walked = match walked {
+        Some(walked) => walked,
+        None => walk_part(vault, root, only.clone())?,
+    };
+    let known = match (&row, &only) {
+        (Some(row), None) => catalog.known(row.id)?,
+        (Some(row), Some(only)) => catalog.known_around(row.id, only.picked())?,
+        (None, _) => Known::default(),
+    };
+    let in_main = looked.in_main.iter().map(|(path, oid)| (path, *oid)).collect();
+    let compare = Compare {
+        root,
+        walked: &walked,
+        only: only.as_deref(),
+        known: &known,
+        tree: row.as_ref().map(|row| row.id),
+        in_main: &in_main,
+        taken,
+        catalog,
+    };
+    let mut work = compare.work()?;
+    if row.is_none() {
+        // A tree that was never taken in: all of main that is not there counts as gone.
+        work.gone = missing(catalog, &work.changed)?;
+    }
+    looked.work = Some(work);
+    looked.walk = Some(walked).filter(|_| only.is_none());
+    looked.only = only;
+    Ok(())
 }
 
 /// Main's commit and tree.
@@ -109,15 +159,24 @@ pub(super) fn main_of(vault: &Vault<'_>) -> Result<Option<(Oid, Oid)>, Fault> {
 }
 
 /// All files of the work tree.
-pub(super) fn walk_all(vault: &Vault<'_>, root: &Path) -> Result<Walk, Cancelled> {
+pub(super) fn walk_all(vault: &Vault<'_>, root: &Path) -> Result<Walk, Fault> {
+    walk_part(vault, root, None)
+}
+
+/// The files of a part of the work tree. A root that cannot be read is an error, never an empty vault.
+fn walk_part(vault: &Vault<'_>, root: &Path, only: Option<Arc<Selection>>) -> Result<Walk, Fault> {
     let options = WalkOptions {
         ignore: vault.config.ignore.clone(),
+        only,
         cancel: vault.env.cancel.clone(),
         ..WalkOptions::default()
     };
     let walked = walk(root, &options);
     vault.env.go_on()?;
-    Ok(walked)
+    match walked.unread.iter().find(|(path, _)| path.is_root()) {
+        Some((_, why)) => Err(SyncError::Unread { root: root.to_owned(), why: why.clone() }.into()),
+        None => Ok(walked),
+    }
 }
 
 /// What the file system says now of a file that the walk left out, if a plain file stands there, and not behind a
@@ -130,85 +189,6 @@ pub(super) fn stat(root: &Path, path: &VaultPath) -> Option<FileStat> {
 /// The part of a file's description that tells whether it changed.
 pub(super) fn row_of(stat: &FileStat) -> StatRow {
     StatRow { size: stat.size, mtime_ns: stat.mtime_ns, ctime_ns: stat.ctime_ns, inode: stat.inode }
-}
-
-fn parts(path: &VaultPath) -> (&str, &str) {
-    path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()))
-}
-
-fn compare(
-    root: &Path,
-    walked: &Walk,
-    known: &Known,
-    in_main: &[(VaultPath, Option<Oid>)],
-    taken: &Taken,
-    catalog: &Catalog,
-) -> Result<Work, Fault> {
-    let mut dirs: HashMap<&str, Vec<&FileStat>> = HashMap::new();
-    for file in &walked.files {
-        dirs.entry(parts(&file.path).0).or_default().push(file);
-    }
-    // Files that the walk leaves out though main has them: `.gitignore` names them, and git tracks them anyway.
-    let mut extra: Vec<FileStat> = Vec::new();
-    let mut work = Work::default();
-    let mut lost: Vec<VaultPath> = Vec::new();
-    for dir in known.dirs() {
-        let here = dirs.get(dir).map_or(&[][..], Vec::as_slice);
-        let mut at = 0;
-        for (name, _) in known.files(dir) {
-            while at < here.len() && parts(&here[at].path).1 < name {
-                at += 1;
-            }
-            if here.get(at).is_none_or(|file| parts(&file.path).1 != name) {
-                let full = if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
-                lost.extend(VaultPath::from_disk(full.as_bytes()));
-            }
-        }
-    }
-    let walked_has = |path: &VaultPath| walked.files.binary_search_by(|file| file.path.cmp(path)).is_ok();
-    for path in lost {
-        match stat(root, &path).filter(|_| taken.takes_path(&path)) {
-            Some(file) if catalog.main_oid(&path)?.is_some() => extra.push(file),
-            _ => work.gone.push(path),
-        }
-    }
-    let found: HashSet<VaultPath> = extra.iter().map(|file| file.path.clone()).collect();
-    for (path, oid) in in_main {
-        if oid.is_some() && !walked_has(path) && !found.contains(path) {
-            extra.extend(stat(root, path));
-        }
-    }
-    for file in &extra {
-        dirs.entry(parts(&file.path).0).or_default().push(file);
-    }
-    for (dir, files) in &mut dirs {
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut before = known.files(dir).peekable();
-        let mut differs = false;
-        for file in files.iter() {
-            let name = parts(&file.path).1;
-            while before.next_if(|(old, _)| *old < name).is_some() {
-                differs = true;
-            }
-            match before.next_if(|(old, _)| *old == name) {
-                Some((_, row)) if row == row_of(file) => {}
-                _ => {
-                    differs = true;
-                    work.changed.push((*file).clone());
-                }
-            }
-        }
-        if differs || before.next().is_some() {
-            work.dirs.insert((*dir).to_owned(), files.iter().map(|file| (*file).clone()).collect());
-        }
-    }
-    for dir in known.dirs() {
-        if !dirs.contains_key(dir) {
-            work.dirs.insert(dir.to_owned(), Vec::new());
-        }
-    }
-    work.changed.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(work)
 }
 
 /// The paths of main that are not among some files.
