@@ -1,5 +1,5 @@
 //! Text search: the words of a text ([`tokenizer`]), what a query says ([`query`]), and the index itself ([`text`],
-//! [`search`]). And search by meaning: the vectors of texts ([`embed`]).
+//! [`search`]). And search by meaning: texts become vectors ([`embed`]), which are kept and searched ([`vectors`]).
 
 pub mod embed;
 pub mod query;
@@ -10,6 +10,7 @@ mod text_search;
 mod text_terms;
 mod text_view;
 pub mod tokenizer;
+pub mod vectors;
 
 /// Searching the text index.
 pub mod search {

@@ -145,6 +145,27 @@ impl FromStr for Digest {
 
 text_forms!(Digest);
 
+/// The name of a text that is embedded, by its content: the first half of its SHA-256 sum.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TextKey(pub [u8; 16]);
+
+impl TextKey {
+    /// The name of a text.
+    #[must_use]
+    pub fn of(text: &str) -> TextKey {
+        let sum: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let mut key = [0; 16];
+        key.copy_from_slice(&sum[..16]);
+        TextKey(key)
+    }
+}
+
+impl fmt::Debug for TextKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
 /// The digits of Crockford's base32 in lower case (no `i`, `l`, `o`, `u`).
 const CROCKFORD: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
