@@ -9,6 +9,7 @@
 mod graph;
 mod layers;
 mod names;
+mod passages;
 mod read;
 mod schema;
 mod stat;
@@ -25,6 +26,7 @@ use crate::model::id::Oid;
 pub use graph::PathRow;
 pub use layers::{LAYERS_FILE, LayerCache};
 pub use names::ViewNames;
+pub use passages::Passages;
 pub use read::{ChunkRow, DocRow, HeadingRow, Problem, StoredLink, TreeRow};
 pub use stat::{Known, StatRow};
 pub use write::{NewDoc, Writer};

@@ -1,7 +1,7 @@
 //! The tables.
 
 /// The schema's number. Another one in a database means that it is thrown away and rebuilt.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// Every table. Times are seconds since 1970, sizes bytes, object names 20 bytes.
 ///
@@ -10,6 +10,8 @@ pub(super) const VERSION: i64 = 1;
 /// - `aliases`, `links`: of a document; `key` is what a name is looked up by.
 /// - `trees`: the work trees that were seen; `overlay`: what differs in them from main (`doc` NULL: not there).
 /// - `stats`: what the file system said when a directory's files were last read, packed (see `stat.rs`).
+/// - `passages`: the names of the texts of a document that are embedded, 16 bytes each, and the generation in which the
+///   document came. `unembedded`: texts that a model could not take, by name and model, and why.
 /// - `pending`: files of a work tree that could not be taken in, and why.
 pub(super) const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,6 +36,9 @@ CREATE TABLE trees (
 CREATE TABLE overlay (tree INTEGER NOT NULL, path TEXT NOT NULL, doc INTEGER, PRIMARY KEY (tree, path))
   WITHOUT ROWID;
 CREATE TABLE stats (tree INTEGER NOT NULL, dir TEXT NOT NULL, entries BLOB NOT NULL, UNIQUE (tree, dir));
+CREATE TABLE passages (doc INTEGER PRIMARY KEY, born INTEGER NOT NULL, keys BLOB NOT NULL);
+CREATE TABLE unembedded (key BLOB NOT NULL, model TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (key, model))
+  WITHOUT ROWID;
 CREATE TABLE pending (tree INTEGER NOT NULL, path TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (tree, path))
   WITHOUT ROWID;
 ";

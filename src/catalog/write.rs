@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::read::{ChunkRow, HeadingRow, form_code, sensitivity_code};
 use super::{Catalog, CatalogError, DocId, FileKind, State, TreeId};
 use crate::model::finding::Finding;
-use crate::model::id::Oid;
+use crate::model::id::{Oid, TextKey};
 use crate::model::link::name_key;
 use crate::model::memory::{Chunk, Memory};
 use crate::model::path::VaultPath;
@@ -34,13 +34,17 @@ pub struct NewDoc<'a> {
     pub tokens: u32,
     /// What is wrong with it.
     pub problems: &'a [Finding],
+    /// The names of its texts that are embedded, one a chunk.
+    pub passages: &'a [TextKey],
+    /// The generation in which it comes.
+    pub born: u64,
 }
 
 /// An open transaction. Dropped without [`Writer::commit`] it leaves the catalog as it was.
 #[derive(Debug)]
 pub struct Writer<'c> {
-    catalog: &'c Catalog,
-    done: bool,
+    pub(super) catalog: &'c Catalog,
+    pub(super) done: bool,
 }
 
 impl Drop for Writer<'_> {
@@ -76,7 +80,7 @@ impl Catalog {
 }
 
 impl Writer<'_> {
-    fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<usize, CatalogError> {
+    pub(super) fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<usize, CatalogError> {
         self.catalog.check(|| self.catalog.conn.prepare_cached(sql)?.execute(values))
     }
 
@@ -131,6 +135,10 @@ impl Writer<'_> {
                 new.main,
             ],
         )?;
+        if !new.passages.is_empty() {
+            let keys: Vec<u8> = new.passages.iter().flat_map(|key| key.0).collect();
+            self.run("INSERT INTO passages VALUES (?1, ?2, ?3)", params![new.id.0, new.born, keys])?;
+        }
         for alias in &front.aliases {
             self.run(
                 "INSERT OR IGNORE INTO aliases VALUES (?1, ?2, ?3)",
@@ -166,6 +174,7 @@ impl Writer<'_> {
     pub fn remove(&self, id: DocId) -> Result<(), CatalogError> {
         self.run("DELETE FROM links WHERE doc = ?1", [id.0])?;
         self.run("DELETE FROM aliases WHERE doc = ?1", [id.0])?;
+        self.run("DELETE FROM passages WHERE doc = ?1", [id.0])?;
         self.run("DELETE FROM docs WHERE id = ?1", [id.0])?;
         Ok(())
     }

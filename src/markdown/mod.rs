@@ -7,6 +7,7 @@ pub mod edit;
 mod front;
 pub mod lines;
 mod links;
+pub mod passage;
 pub mod plain;
 pub mod prose;
 mod read;

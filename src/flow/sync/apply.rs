@@ -75,6 +75,7 @@ pub(super) fn update(
             text: None,
             bulk: total > 20_000,
             next: pair.state.next_doc,
+            born: pair.state.generation + 1,
             added: 0,
             removed: 0,
         },
@@ -280,6 +281,7 @@ pub(super) fn heal(vault: &Vault<'_>, pair: &mut Pair) -> Result<(), Fault> {
         bulk: false,
         // Numbers that the dead process gave are never given again.
         next: pair.state.next_doc.max(in_text.last().map_or(0, |last| last + 1)),
+        born: pair.state.generation + 1,
         added: 0,
         removed: 0,
     };

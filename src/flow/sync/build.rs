@@ -78,7 +78,7 @@ fn fill(
     let writer = catalog.write()?;
     let tree = scan::tree_id(vault, &writer)?;
     let mut sink =
-        Sink { writer: &writer, index: text, text: None, bulk: true, next: 1, added: 0, removed: 0 };
+        Sink { writer: &writer, index: text, text: None, bulk: true, next: 1, born: 1, added: 0, removed: 0 };
     sink.text()?;
     let jobs = files.iter().map(|file| Job {
         path: file.path.clone(),

@@ -16,7 +16,7 @@ use crate::model::config::Config;
 use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
 use crate::model::front_matter::FrontMatter;
-use crate::model::id::Oid;
+use crate::model::id::{Oid, TextKey};
 use crate::model::memory::{Chunk, Memory};
 use crate::model::path::VaultPath;
 use crate::store::git::Repo;
@@ -66,6 +66,8 @@ pub(super) struct Parsed {
     pub(super) chunks: Vec<Chunk>,
     pub(super) date: Option<i64>,
     pub(super) tokens: u32,
+    /// The names of the texts that are embedded, one a chunk; none of a file whose text is not searched.
+    pub(super) passages: Vec<TextKey>,
 }
 
 /// What a reader needs besides the job.
@@ -157,7 +159,10 @@ impl Desk<'_> {
         }
         let (kind, memory, chunks) = self.parse(&job.path, &bytes);
         let date = date_of(&memory.front, &job.path, self.zone);
-        let tokens = if kind == FileKind::Other { 0 } else { markdown::tokens::estimate(&memory.text) };
+        let (tokens, passages) = match kind {
+            FileKind::Other => (0, Vec::new()),
+            _ => (markdown::tokens::estimate(&memory.text), markdown::passage::keys(&memory, &chunks)),
+        };
         Read::New(Box::new(Parsed {
             oid,
             main: job.main == Some(oid),
@@ -167,6 +172,7 @@ impl Desk<'_> {
             chunks,
             date,
             tokens,
+            passages,
         }))
     }
 

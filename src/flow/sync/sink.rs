@@ -13,6 +13,8 @@ pub(super) struct Sink<'a> {
     pub(super) text: Option<TextWriter<'a>>,
     pub(super) bulk: bool,
     pub(super) next: u64,
+    /// The generation that new documents come in.
+    pub(super) born: u64,
     pub(super) added: u64,
     pub(super) removed: u64,
 }
@@ -41,6 +43,8 @@ impl<'a> Sink<'a> {
             date: parsed.date,
             tokens: parsed.tokens,
             problems: &parsed.memory.problems,
+            passages: &parsed.passages,
+            born: self.born,
         })?;
         self.add_text(id, parsed)?;
         Ok(id)

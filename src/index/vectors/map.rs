@@ -9,10 +9,7 @@ use memmap2::{Mmap, MmapOptions};
 ///
 /// # Errors
 /// When the file is shorter, or the system does not map it.
-#[expect(
-    unsafe_code,
-    reason = "the system maps files, and nobody but us changes this one: see the comment within"
-)]
+#[expect(unsafe_code, reason = "no compiler can check what happens to a file: see the comment within")]
 pub(super) fn map(file: &File, length: usize) -> io::Result<Mmap> {
     if file.metadata()?.len() < length as u64 {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut short"));

@@ -131,6 +131,17 @@ pub struct NewRow {
     pub vector: Vec<f32>,
 }
 
+/// What is to change in a store.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    /// Vectors to be taken in; a text that has one keeps it.
+    pub add: Vec<NewRow>,
+    /// Texts that are there again: their rows come alive, if there are any.
+    pub wake: Vec<TextKey>,
+    /// Texts that are gone.
+    pub remove: Vec<TextKey>,
+}
+
 /// An open store, as it stood when it was opened or last changed by this process.
 #[derive(Debug)]
 pub struct Vectors {
@@ -426,34 +437,28 @@ impl Vectors {
         found
     }
 
-    /// Takes vectors in and lets others go, as one generation, durable when this returns. A text that has a vector
-    /// keeps it. Only one process may change a store at a time: the caller holds a lock. `step` is told the
-    /// [`STEPS`] as they are done.
+    /// Makes a change (what goes first, then what comes), as one generation, durable when this returns. Only one
+    /// process may change a store at a time: the caller holds a lock. `step` is told the [`STEPS`] as they are done.
     ///
     /// # Errors
     /// When a vector is not of the form, or the files cannot be written; the store is as it was before then.
-    pub fn change(
-        &mut self,
-        add: &[NewRow],
-        remove: &[TextKey],
-        step: &dyn Fn(&str),
-    ) -> Result<(), VectorError> {
+    pub fn change(&mut self, change: &Change, step: &dyn Fn(&str)) -> Result<(), VectorError> {
         let wanted = self.form.dimensions;
-        for new in add {
+        for new in &change.add {
             if new.vector.len() != wanted || !new.vector.iter().all(|value| value.is_finite()) {
                 return Err(VectorError::Shape { got: new.vector.len(), wanted });
             }
         }
         self.catch_up()?;
         let mut dead = self.dead.clone();
-        for key in remove {
-            if let Some(row) = self.get(*key) {
-                set(&mut dead, row.0 as usize, true);
+        for (keys, value) in [(&change.remove, true), (&change.wake, false)] {
+            for row in keys.iter().filter_map(|key| self.get(*key)) {
+                set(&mut dead, row.0 as usize, value);
             }
         }
         let mut fresh = Fresh::new(wanted);
         let mut taken = std::collections::HashSet::new();
-        for new in add {
+        for new in &change.add {
             match self.get(new.key) {
                 // A damaged one is replaced, not woken.
                 Some(row) if self.vector(row).is_some() => set(&mut dead, row.0 as usize, false),
@@ -501,6 +506,7 @@ impl Vectors {
     pub fn compact(&mut self, step: &dyn Fn(&str)) -> Result<(), VectorError> {
         self.catch_up()?;
         if self.segments.len() <= 1 && self.live == self.rows() && self.damage.is_empty() {
+            self.sweep();
             return Ok(());
         }
         let all: Vec<usize> = (0..self.segments.len()).collect();
@@ -566,14 +572,18 @@ impl Vectors {
         segments.extend(new);
         let lists: Vec<&[u64]> = manifest.listed.iter().map(|listed| listed.dead.as_slice()).collect();
         *self = Vectors::of(&self.dir, &self.form, manifest.generation, segments, &lists, Vec::new());
-        // What nobody lists any more: merged away, or left by a process that was killed.
+        self.sweep();
+        Ok(())
+    }
+
+    /// Removes what nobody lists any more: merged away, or left by a process that was killed.
+    fn sweep(&self) {
         for name in self.files() {
-            if !manifest.listed.iter().any(|listed| listed.name == name) {
+            if !self.segments.iter().any(|segment| segment.name == name) {
                 // It is in the way at worst; the next change tries again.
                 let _ = std::fs::remove_file(self.dir.join(name));
             }
         }
-        Ok(())
     }
 
     /// The files of the directory that are segments or were to become something.

@@ -48,6 +48,14 @@ fn rows(numbers: impl IntoIterator<Item = u32>) -> Vec<NewRow> {
 
 fn quietly(_: &str) {}
 
+fn adding(add: Vec<NewRow>) -> Change {
+    Change { add, ..Change::default() }
+}
+
+fn removing(remove: &[TextKey]) -> Change {
+    Change { remove: remove.to_vec(), ..Change::default() }
+}
+
 /// Whether the store is the map: keys, vectors, scripts, and what a search of it finds.
 fn same(store: &Vectors, model: &BTreeMap<u32, ()>) {
     let mut there: Vec<TextKey> = store.keys().collect();
@@ -129,17 +137,17 @@ proptest! {
         for deed in deeds {
             match deed {
                 Deed::Add(add) => {
-                    store.change(&rows(add.clone()), &[], &quietly).unwrap();
+                    store.change(&adding(rows(add.clone())), &quietly).unwrap();
                     model = applied(&model, &add, &[]);
                 }
                 Deed::Remove(remove) => {
                     let keys: Vec<TextKey> = remove.iter().map(|n| key(*n)).collect();
-                    store.change(&[], &keys, &quietly).unwrap();
+                    store.change(&removing(&keys), &quietly).unwrap();
                     model = applied(&model, &[], &remove);
                 }
                 Deed::Both(add, remove) => {
                     let keys: Vec<TextKey> = remove.iter().map(|n| key(*n)).collect();
-                    store.change(&rows(add.clone()), &keys, &quietly).unwrap();
+                    store.change(&Change { add: rows(add.clone()), remove: keys.clone(), ..Change::default() }, &quietly).unwrap();
                     model = applied(&model, &add, &remove);
                 }
                 Deed::Compact => store.compact(&quietly).unwrap(),
@@ -147,7 +155,7 @@ proptest! {
                 Deed::Killed { add, remove, step, nth } => {
                     let keys: Vec<TextKey> = remove.iter().map(|n| key(*n)).collect();
                     let change = |store: &mut Vectors, step: &dyn Fn(&str)| {
-                        store.change(&rows(add.clone()), &keys, step).unwrap();
+                        store.change(&Change { add: rows(add.clone()), remove: keys.clone(), ..Change::default() }, step).unwrap();
                     };
                     killed(dir.path(), change, STEPS[step], nth);
                     store = open(dir.path());
@@ -181,7 +189,7 @@ fn a_scan_finds_what_brute_force_finds() {
             script: Script::Latin,
             vector: all[*n as usize].clone(),
         });
-        store.change(&new.collect::<Vec<_>>(), &[], &quietly).unwrap();
+        store.change(&adding(new.collect()), &quietly).unwrap();
     }
     for number in 0..10 {
         let question = vector(1_000_000 + number, dimensions);
@@ -207,7 +215,7 @@ fn a_scan_finds_what_brute_force_finds() {
 fn offsets_move_scripts_against_each_other() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..300), &[], &quietly).unwrap();
+    store.change(&adding(rows(0..300)), &quietly).unwrap();
     let question = vector(9, DIMENSIONS);
     let plain = store.scan(&Question::nearest(&question, 300), |_| true);
     let (mean, count) = store.mean(Script::Cjk);
@@ -235,8 +243,8 @@ fn files(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 fn whatever_is_damaged_is_pending_and_never_wrong() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..60), &[], &quietly).unwrap();
-    store.change(&rows(60..80), &[], &quietly).unwrap();
+    store.change(&adding(rows(0..60)), &quietly).unwrap();
+    store.change(&adding(rows(60..80)), &quietly).unwrap();
     let model: BTreeMap<u32, ()> = (0..80).map(|n| (n, ())).collect();
     for (at, bytes) in files(dir.path()) {
         for place in (0..bytes.len()).step_by(41).chain([bytes.len() - 1]) {
@@ -253,8 +261,9 @@ fn whatever_is_damaged_is_pending_and_never_wrong() {
                 assert!(right, "{} at {place}", at.display());
             }
         }
-        for cut in [0, 1, 100, 127, 128, 129, bytes.len() / 2, bytes.len() - 1] {
-            std::fs::write(&at, &bytes[..cut.min(bytes.len())]).unwrap();
+        let places = [0, 1, 100, 127, 128, 129, bytes.len() / 2, bytes.len() - 1];
+        for cut in places.into_iter().filter(|cut| *cut < bytes.len()) {
+            std::fs::write(&at, &bytes[..cut]).unwrap();
             let cut_short = open(dir.path());
             assert!(!cut_short.damage().is_empty(), "{} cut at {cut}", at.display());
         }
@@ -273,7 +282,7 @@ fn whatever_is_damaged_is_pending_and_never_wrong() {
 fn a_damaged_row_is_told_and_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..60), &[], &quietly).unwrap();
+    store.change(&adding(rows(0..60)), &quietly).unwrap();
     let (at, mut bytes) = files(dir.path()).pop().unwrap();
     // The last row's halves, before what fills up the last 64 bytes.
     let end = bytes.len() - (60 * 2 * DIMENSIONS).next_multiple_of(64) + 60 * 2 * DIMENSIONS;
@@ -283,9 +292,9 @@ fn a_damaged_row_is_told_and_replaced() {
     assert_eq!(store.damaged(), [key(59)]);
     let found = store.scan(&Question::nearest(&vector(59, DIMENSIONS), 3), |_| true);
     assert!(found.iter().all(|found| found.row != store.row(key(59)).unwrap()));
-    store.change(&[], &[key(59)], &quietly).unwrap();
+    store.change(&removing(&[key(59)]), &quietly).unwrap();
     assert!(!store.holds(key(59)));
-    store.change(&rows([59]), &[], &quietly).unwrap();
+    store.change(&adding(rows([59])), &quietly).unwrap();
     assert!(store.damaged().is_empty());
     same(&open(dir.path()), &(0..60).map(|n| (n, ())).collect());
 }
@@ -294,13 +303,13 @@ fn a_damaged_row_is_told_and_replaced() {
 fn a_missing_file_and_a_lost_list_cost_only_what_was_in_them() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..60), &[], &quietly).unwrap();
-    store.change(&rows(60..80), &[], &quietly).unwrap();
+    store.change(&adding(rows(0..60)), &quietly).unwrap();
+    store.change(&adding(rows(60..80)), &quietly).unwrap();
     std::fs::write(dir.path().join(manifest::NAME), b"nonsense").unwrap();
     let mut mended = open(dir.path());
     assert_eq!(mended.damage().len(), 1);
     same(&mended, &(0..80).map(|n| (n, ())).collect());
-    mended.change(&[], &[], &quietly).unwrap();
+    mended.change(&Change::default(), &quietly).unwrap();
     assert!(open(dir.path()).damage().is_empty(), "the next change mends it");
     let first = files(dir.path()).into_iter().find(|(at, _)| !at.ends_with(manifest::NAME)).unwrap().0;
     std::fs::remove_file(first).unwrap();
@@ -313,18 +322,18 @@ fn a_missing_file_and_a_lost_list_cost_only_what_was_in_them() {
 fn another_model_sees_nothing_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..10), &[], &quietly).unwrap();
+    store.change(&adding(rows(0..10)), &quietly).unwrap();
     for other in [Form::of("another model", DIMENSIONS), Form::of("a model", DIMENSIONS + 1)] {
         let store = Vectors::open(dir.path(), &other).unwrap();
         assert!(store.is_empty() && !store.damage().is_empty());
         assert_ne!(other.name(), form().name());
     }
     assert!(matches!(
-        store.change(&[NewRow { vector: vec![1.0], ..row(1) }], &[], &quietly),
+        store.change(&adding(vec![NewRow { vector: vec![1.0], ..row(1) }]), &quietly),
         Err(VectorError::Shape { got: 1, wanted: DIMENSIONS })
     ));
     let odd = NewRow { vector: vec![f32::NAN; DIMENSIONS], ..row(1) };
-    assert!(matches!(store.change(&[odd], &[], &quietly), Err(VectorError::Shape { .. })));
+    assert!(matches!(store.change(&adding(vec![odd]), &quietly), Err(VectorError::Shape { .. })));
     assert!(store.scan(&Question::nearest(&[1.0; 3], 5), |_| true).is_empty());
 }
 
@@ -332,10 +341,10 @@ fn another_model_sees_nothing_of_it() {
 fn readers_keep_what_they_opened() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = open(dir.path());
-    writer.change(&rows(0..1000), &[], &quietly).unwrap();
+    writer.change(&adding(rows(0..1000)), &quietly).unwrap();
     let reader = open(dir.path());
     let gone: Vec<TextKey> = (0..900).map(key).collect();
-    writer.change(&[], &gone, &quietly).unwrap();
+    writer.change(&removing(&gone), &quietly).unwrap();
     writer.compact(&quietly).unwrap();
     assert_eq!(names(dir.path()).len(), 2);
     same(&reader, &(0..1000).map(|n| (n, ())).collect());
@@ -352,7 +361,7 @@ fn readers_keep_what_they_opened() {
             });
         }
         for round in 0..40 {
-            writer.change(&rows(1000 + round * 10..1010 + round * 10), &[], &quietly).unwrap();
+            writer.change(&adding(rows(1000 + round * 10..1010 + round * 10)), &quietly).unwrap();
             writer.compact(&quietly).unwrap();
         }
     });
@@ -364,7 +373,7 @@ fn many_small_changes_leave_few_files() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     for number in 0..300 {
-        store.change(&rows([number]), &[], &quietly).unwrap();
+        store.change(&adding(rows([number])), &quietly).unwrap();
     }
     assert!(names(dir.path()).len() <= 3 * SIZES, "{:?}", names(dir.path()));
     same(&open(dir.path()), &(0..300).map(|n| (n, ())).collect());
@@ -374,14 +383,14 @@ fn many_small_changes_leave_few_files() {
 fn the_dead_come_alive_for_nothing_and_are_dropped_when_many() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store.change(&rows(0..400), &[], &quietly).unwrap();
-    store.change(&[], &[key(3)], &quietly).unwrap();
+    store.change(&adding(rows(0..400)), &quietly).unwrap();
+    store.change(&removing(&[key(3)]), &quietly).unwrap();
     assert!(!store.holds(key(3)) && store.row(key(3)).is_some());
     let before = names(dir.path());
-    store.change(&rows([3]), &[], &quietly).unwrap();
-    assert!(store.holds(key(3)));
+    store.change(&Change { wake: vec![key(3), key(9_999)], ..Change::default() }, &quietly).unwrap();
+    assert!(store.holds(key(3)) && !store.holds(key(9_999)));
     assert_eq!(names(dir.path()), before, "nothing was written but the list");
     let many: Vec<TextKey> = (0..150).map(key).collect();
-    store.change(&[], &many, &quietly).unwrap();
+    store.change(&removing(&many), &quietly).unwrap();
     assert_eq!(store.row_count(), 250, "the dead were dropped");
 }
