@@ -18,6 +18,7 @@ mod find;
 mod glob;
 mod graph;
 mod grep;
+mod hooks;
 mod init;
 mod links;
 mod log;
@@ -153,6 +154,11 @@ enum Command {
     Audit(audit::Args),
     /// Bring the index up to date
     Reindex(reindex::Args),
+    /// Let git keep the layer files: install hooks and a merge driver in this clone
+    Hooks(hooks::Args),
+    /// Merge a layer file, for git
+    #[command(hide = true)]
+    MergeDriver(hooks::DriverArgs),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -291,6 +297,8 @@ impl Command {
             Command::Rollback(args) => rollback::run(args, session),
             Command::Audit(args) => audit::run(args, session),
             Command::Reindex(args) => reindex::run(args, session),
+            Command::Hooks(args) => hooks::run(args, session),
+            Command::MergeDriver(args) => hooks::drive(&args, session),
             Command::Completions(args) => completions::run(args, session),
             Command::Man(args) => man::run(args, session),
         }

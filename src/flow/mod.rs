@@ -20,6 +20,7 @@ pub mod find;
 pub mod gate;
 pub mod heal;
 pub mod history;
+pub mod hooks;
 pub mod init;
 pub mod layers;
 pub mod links;

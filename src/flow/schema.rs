@@ -52,6 +52,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("grep", of::<super::search::Line>()),
         ("ls", of::<super::browse::Item>()),
         ("tree", of::<super::browse::Tree>()),
+        ("hooks", of::<super::hooks::Answer>()),
         ("init", of::<super::init::Initialised>()),
         ("memory", of::<Fields>()),
         ("policy", of::<Policy>()),

@@ -174,6 +174,12 @@ impl Env {
         found.filter(|name| name != "Etc/UTC").unwrap_or_else(|| "UTC".to_owned())
     }
 
+    /// The file of the running program, where the system tells.
+    #[must_use]
+    pub fn program() -> Option<std::path::PathBuf> {
+        std::env::current_exe().ok().filter(|at| at.is_absolute())
+    }
+
     /// Reads the process's environment. `RUNEBOOK_NOW` (RFC 3339) fixes the clock and `RUNEBOOK_SEED` (a number)
     /// the source of chance, so that a recorded example comes out the same every time.
     ///

@@ -126,6 +126,48 @@ impl Repo {
     /// When HEAD is detached, the index is locked, the branch moves meanwhile, or git cannot be written. Nothing
     /// has changed then.
     pub fn commit_own(&self, commit: &OwnCommit<'_>) -> Result<Option<Oid>, GitError> {
+        let make = |tree: Oid, parent: Option<Oid>| {
+            let made = Commit {
+                tree,
+                parents: parent.into_iter().collect(),
+                author: commit.ident.clone(),
+                committer: commit.ident.clone(),
+                signature: None,
+                message: commit.message.clone(),
+            };
+            Ok((made, format!("commit: {}", commit.message.lines().next().unwrap_or_default())))
+        };
+        self.move_branch(commit.changes, &make)
+    }
+
+    /// Puts changes, which stand in the work tree already, into the commit that is checked out: a commit like it takes
+    /// its place. `None`: nothing differs.
+    ///
+    /// # Errors
+    /// As [`Repo::commit_own`], and when the commit is signed or not of the strict form.
+    pub fn amend_own(&self, changes: &ChangeSet) -> Result<Option<Oid>, GitError> {
+        let make = |tree: Oid, head: Option<Oid>| {
+            let refuse = |why: &str| GitError::Other {
+                doing: "changing the last commit".to_owned(),
+                why: why.to_owned(),
+            };
+            let old = self.commit(head.ok_or_else(|| refuse("there is none"))?)?;
+            if old.signature.is_some() {
+                return Err(refuse("it is signed"));
+            }
+            let reflog = format!("commit (amend): {}", old.message.lines().next().unwrap_or_default());
+            Ok((Commit { tree, ..(*old).clone() }, reflog))
+        };
+        self.move_branch(changes, &make)
+    }
+
+    /// Moves the branch that is checked out to a commit that is made of a tree and the old commit, and the index with
+    /// it.
+    fn move_branch(
+        &self,
+        changes: &ChangeSet,
+        make: &dyn Fn(Oid, Option<Oid>) -> Result<(Commit, String), GitError>,
+    ) -> Result<Option<Oid>, GitError> {
         let Head::Branch(branch, parent) = self.head()? else {
             return Err(GitError::Other {
                 doing: "committing".to_owned(),
@@ -149,12 +191,11 @@ impl Repo {
         let held = IndexLock::hold(&work_tree)?;
         let mut checkout = Checkout::open(&work_tree)?;
         let base = parent.map(|oid| self.tree_of(oid)).transpose()?;
-        let tree = self.write_tree(base, commit.changes)?;
+        let tree = self.write_tree(base, changes)?;
         if base == Some(tree) {
             return Ok(None);
         }
-        let updates: Vec<_> = commit
-            .changes
+        let updates: Vec<_> = changes
             .changes
             .iter()
             .map(|(path, change)| {
@@ -167,20 +208,9 @@ impl Repo {
             })
             .collect();
         checkout.reserve()?;
-        let made = self.write_commit(&Commit {
-            tree,
-            parents: parent.into_iter().collect(),
-            author: commit.ident.clone(),
-            committer: commit.ident.clone(),
-            signature: None,
-            message: commit.message.clone(),
-        })?;
-        plan.updates = vec![RefUpdate {
-            name,
-            old: parent,
-            new: Some(made),
-            message: format!("commit: {}", commit.message.lines().next().unwrap_or_default()),
-        }];
+        let (commit, message) = make(tree, parent)?;
+        let made = self.write_commit(&commit)?;
+        plan.updates = vec![RefUpdate { name, old: parent, new: Some(made), message }];
         intent.write(&plan)?;
         self.transact(&plan.updates)?;
         if let Err(error) = checkout.write_index(&updates) {

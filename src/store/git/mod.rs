@@ -4,6 +4,7 @@
 //! in what a commit is.
 
 mod checkout;
+mod hooked;
 mod index_file;
 mod intent;
 mod merging;

@@ -1,6 +1,7 @@
 //! Layers: what they say, whom they leave out, and whether a reader finds the way by them.
 
 mod descent;
+mod hooks;
 
 use runebook::layers::stamp;
 
