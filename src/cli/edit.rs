@@ -92,6 +92,7 @@ pub(crate) fn open(vault: &Vault<'_>, path: &VaultPath, session: &Session<'_>) -
     if path.is_markdown() {
         session.problems(&markdown::read(path, &after, &vault.config).problems);
     }
+    own::edited(vault, path, &before, &after)?;
     Ok(before != after)
 }
 

@@ -38,6 +38,7 @@ mod rollback;
 mod show;
 mod status;
 mod tree;
+mod undo;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -150,6 +151,8 @@ enum Command {
     Merge(merge::Args),
     /// Take back a merged proposal
     Rollback(rollback::Args),
+    /// Take back the last thing that you did
+    Undo(undo::Args),
     /// Verify that everything on the approved branch was allowed
     Audit(audit::Args),
     /// Bring the index up to date
@@ -231,7 +234,8 @@ impl<'e> Session<'e> {
         if self.globals.directory.is_some() && !directory.is_dir() {
             return Err(NoDirectory(directory).into());
         }
-        let vault = Vault::open(self.env, &directory)?;
+        let mut vault = Vault::open(self.env, &directory)?;
+        vault.asked.clone_from(&self.globals.acting);
         if let Some(recovery) = &vault.recovery {
             self.out.warn(recovery);
         }
@@ -295,6 +299,7 @@ impl Command {
             Command::Review(args) => review::run(args, session),
             Command::Merge(args) => merge::run(args, session),
             Command::Rollback(args) => rollback::run(args, session),
+            Command::Undo(args) => undo::run(args, session),
             Command::Audit(args) => audit::run(args, session),
             Command::Reindex(args) => reindex::run(args, session),
             Command::Hooks(args) => hooks::run(args, session),
@@ -366,7 +371,8 @@ fn misnamed(error: &clap::Error) -> Option<(String, &'static str)> {
         "open" => "edit",
         "read" | "view" => "cat",
         "list" | "dir" => "ls",
-        "revert" | "undo" => "rollback",
+        "revert" => "rollback",
+        "redo" => "undo --redo",
         "lint" | "validate" => "check",
         "history" => "log",
         "index" | "rebuild" => "reindex",

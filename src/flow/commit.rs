@@ -7,6 +7,7 @@ use super::acting;
 use super::gate::governance::is_settings;
 use super::own::OwnError;
 use super::reader::is_git;
+use super::undo;
 use super::vault::{Governance, Vault};
 use crate::layers::{Stamped, stamped};
 use crate::model::actor::{Actor, Role};
@@ -18,6 +19,7 @@ use crate::model::policy::Direct;
 use crate::store::files;
 use crate::store::git::{Differs, Head, OwnCommit, WorkChange};
 use crate::store::lock::{self, Lock};
+use crate::store::operations::Effect;
 
 /// What is asked of `commit`.
 #[derive(Debug, Clone, Default)]
@@ -207,6 +209,13 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     } else {
         vault.repo.commit_own(&OwnCommit { changes: &changes, ident, message })?
     };
+    if let Some(commit) = commit {
+        undo::note_done(
+            vault,
+            &format!("commit {}: {subject}", commit.short()),
+            Effect::Committed { commit },
+        );
+    }
     let files = if commit.is_some() { wanted } else { Vec::new() };
     Ok(Answer { commit, actor: actor.id, branch: vault.config.main_branch.clone(), subject, files, left })
 }

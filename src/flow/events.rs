@@ -3,6 +3,7 @@
 use super::acting::ident;
 use super::branch::{Branch, BranchError};
 use super::root;
+use super::undo;
 use super::vault::Vault;
 use crate::model::actor::Actor;
 use crate::model::change::digest;
@@ -13,6 +14,7 @@ use crate::model::event::{
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::{ActorId, Oid, ProposalId};
 use crate::store::git::{RefUpdate, Repo};
+use crate::store::operations::Effect;
 
 /// Why an event is not written.
 #[derive(Debug, thiserror::Error)]
@@ -196,9 +198,20 @@ pub fn prepare(vault: &Vault<'_>, branch: &Branch, actor: &Actor, draft: Draft) 
 /// # Errors
 /// As [`prepare`]; [`crate::store::git::GitError::RefMoved`] when the branch is no longer where it was read.
 pub fn append(vault: &Vault<'_>, branch: &Branch, actor: &Actor, draft: Draft) -> Result<Oid, Fault> {
-    let message = format!("runebook: {} {}", draft.kind, branch.id);
+    let (draft_kind, verdict) = (draft.kind, draft.verdict);
+    let message = format!("runebook: {draft_kind} {}", branch.id);
     let tip = prepare(vault, branch, actor, draft)?;
+    let effect = match (draft_kind, verdict) {
+        (EventKind::Submit, _) => Some(Effect::Submitted { proposal: branch.id.clone() }),
+        (EventKind::Review, Some(verdict)) => {
+            Some(Effect::Judged { proposal: branch.id.clone(), event: tip, verdict })
+        }
+        _ => None,
+    };
     advance(&vault.repo, &branch.id, branch.tip, tip, &message)?;
+    if let Some(effect) = effect {
+        undo::note_done(vault, &format!("{draft_kind} {}", branch.id), effect);
+    }
     Ok(tip)
 }
 
@@ -247,7 +260,11 @@ pub fn open(vault: &Vault<'_>, actor: &Actor, data: Open) -> Result<Opened, Faul
         let set =
             |name| RefUpdate { name, old: None, new: Some(tip), message: format!("runebook: open {id}") };
         match vault.repo.update_refs(&[set(id.open_ref()), set(id.seen_ref())]) {
-            Ok(()) => return Ok(Opened { id, tip }),
+            Ok(()) => {
+                let effect = Effect::Opened { proposal: id.clone() };
+                undo::note_done(vault, &format!("begin proposal {id}: {}", data.title), effect);
+                return Ok(Opened { id, tip });
+            }
             // Somebody drew the same name in this very moment.
             Err(crate::store::git::GitError::RefMoved { .. }) => {}
             Err(error) => return Err(error.into()),

@@ -44,6 +44,7 @@ pub mod search;
 pub mod sight;
 pub mod status;
 pub mod sync;
+pub mod undo;
 pub mod vault;
 pub mod worktree;
 

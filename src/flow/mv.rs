@@ -11,11 +11,13 @@ use super::own::{OwnError, admit};
 use super::progress::Progress;
 use super::reader::Stands;
 use super::sync;
+use super::undo;
 use super::vault::Vault;
 use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files::{self, FileError};
+use crate::store::operations::Effect;
 
 /// What `mv` did.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -70,7 +72,7 @@ pub fn mv(
     admit(root, &new, Some(old))?;
     let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
     // On a system that ignores case, the new name of the same file is there already: that is no obstacle.
-    if target.symlink_metadata().is_ok() && !is_same_file(&source, &target) {
+    if target.symlink_metadata().is_ok() && !files::is_same(&source, &target) {
         return Err(FileError::Exists(new).into());
     }
     let moves = Moves { whole: Some((old.clone(), new.clone())), ..Moves::default() };
@@ -86,8 +88,14 @@ pub fn mv(
     if options.dry_run {
         return Ok(moved(heal::preview(plan)));
     }
-    place_anew(from.kind, (old, &source), (&new, &target))?;
-    Ok(moved(heal::write(vault, plan, &|path| moves.after(path))?))
+    let now = |path: &VaultPath| moves.after(path);
+    let effect = Effect::Moved { from: old.clone(), to: new.clone() };
+    undo::note(vault, &format!("move {old} to {new}"), vec![effect])?;
+    if let Err(fault) = place_anew(from.kind, (old, &source), (&new, &target)) {
+        undo::forget(vault);
+        return Err(fault);
+    }
+    Ok(moved(heal::write(vault, plan, &now)?))
 }
 
 /// Gives a file or directory its new name.
@@ -100,7 +108,7 @@ fn place_anew(
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(io)?;
     }
-    if kind == Stands::File && !is_same_file(source, target) {
+    if kind == Stands::File && !files::is_same(source, target) {
         // A second name first: unlike a rename it never replaces what appeared there a moment ago.
         match std::fs::hard_link(source, target) {
             Ok(()) => std::fs::remove_file(source).map_err(io)?,
@@ -113,17 +121,4 @@ fn place_anew(
         std::fs::rename(source, target).map_err(io)?;
     }
     Ok(())
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let id = |path: &Path| path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()));
-        id(a).is_some() && id(a) == id(b)
-    }
-    #[cfg(not(unix))]
-    {
-        a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
-    }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::reader::{self, is_git};
+use super::undo;
 use super::vault::Vault;
 use crate::check;
 use crate::markdown;
@@ -16,6 +17,7 @@ use crate::model::front_matter::MemoryType;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files;
+use crate::store::operations::Effect;
 
 /// Why something is not done in the work tree.
 #[derive(Debug, thiserror::Error)]
@@ -214,6 +216,15 @@ pub struct Edited {
     pub changed: bool,
 }
 
+/// Notes that a person's editor changed a file, so that it can be undone.
+///
+/// # Errors
+/// When the journal cannot be written; the file is as the editor left it.
+pub fn edited(vault: &Vault<'_>, path: &VaultPath, before: &[u8], after: &[u8]) -> Result<(), Fault> {
+    let effect = Effect::file(path, Some(before), Some(after));
+    undo::note(vault, &format!("edit {path}"), effect.into_iter().collect())
+}
+
 /// What `new` made.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Made {
@@ -308,7 +319,12 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
         body.push('\n');
     }
     let text = markdown::compose::memory(&named, &body);
-    files::create(root, &path, text.as_bytes())?;
+    let made = Effect::file(&path, None, Some(text.as_bytes()));
+    undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
+    if let Err(error) = files::create(root, &path, text.as_bytes()) {
+        undo::forget(vault);
+        return Err(error.into());
+    }
     let problems = markdown::read(&path, text.as_bytes(), &vault.config).problems;
     Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
 }

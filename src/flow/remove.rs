@@ -8,11 +8,14 @@ use serde::Serialize;
 use super::locate::Target;
 use super::own::OwnError;
 use super::reader::Stands;
+use super::undo;
 use super::vault::Vault;
 use crate::model::fault::Fault;
+use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::files;
 use crate::store::git::{Head, Repo};
+use crate::store::operations::Effect;
 use crate::store::walk::{WalkOptions, walk};
 
 /// What `rm` did.
@@ -32,7 +35,6 @@ pub struct Removed {
 /// # Errors
 /// When it cannot be removed.
 pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
-    let root = vault.root()?;
     let path = &target.uri.path;
     if path.is_root() {
         return Err(OwnError::Root.into());
@@ -44,9 +46,19 @@ pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed
     if directory && !recursive {
         return Err(OwnError::Directory(path.clone()).into());
     }
+    let kept = away(vault, path)?;
+    Ok(Removed { path: path.clone(), directory, kept })
+}
+
+/// Removes a file or directory, with a note for `undo`. Gives where it is kept, unless git has every byte of it.
+pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf>, Fault> {
+    let root = vault.root()?;
     let at = files::place(root, path)?;
+    let directory = at.symlink_metadata().is_ok_and(|data| data.is_dir());
     let io = |why| OwnError::Io { doing: "removing", path: path.clone(), why };
-    let kept = if git_has_all(vault, path, directory)? {
+    let note = |effect| undo::note(vault, &format!("remove {path}"), vec![effect]);
+    let kept = if let Some(commit) = git_has_all(vault, path, directory)? {
+        note(Effect::Removed { path: path.clone(), commit })?;
         if directory { std::fs::remove_dir_all(&at) } else { std::fs::remove_file(&at) }.map_err(io)?;
         None
     } else {
@@ -57,15 +69,16 @@ pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed
             tempfile::Builder::new().prefix(&format!("{stamp}-")).tempdir_in(&bin).map_err(io)?.keep();
         let kept = place.join(path.as_str());
         std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
+        note(Effect::PutAway { path: path.clone(), kept: kept.clone() })?;
         std::fs::rename(&at, &kept).map_err(io)?;
         Some(kept)
     };
     remove_empty_parents(root, path);
-    Ok(Removed { path: path.clone(), directory, kept })
+    Ok(kept)
 }
 
 /// Git has no empty directories, so what a removal leaves empty goes too.
-fn remove_empty_parents(root: &Path, path: &VaultPath) {
+pub(super) fn remove_empty_parents(root: &Path, path: &VaultPath) {
     for above in path.ancestors().filter(|above| !above.is_root()) {
         if std::fs::remove_dir(root.join(above.as_str())).is_err() {
             break;
@@ -73,13 +86,13 @@ fn remove_empty_parents(root: &Path, path: &VaultPath) {
     }
 }
 
-/// Whether everything at a path is in HEAD's commit byte for byte.
-fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<bool, Fault> {
+/// HEAD's commit, if it has everything at a path byte for byte.
+fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<Option<Oid>, Fault> {
     let head = match vault.repo.head()? {
         Head::Branch(_, oid) => oid,
         Head::Detached(oid) => Some(oid),
     };
-    let Some(head) = head else { return Ok(false) };
+    let Some(head) = head else { return Ok(None) };
     let root = vault.root()?;
     let tree = vault.repo.tree_of(head)?;
     let files = if directory {
@@ -88,7 +101,7 @@ fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<b
         let found = walk(root, &options);
         // A nested repository, an unreadable directory, an odd name: what the walk cannot see is kept.
         if !found.problems.is_empty() || !only_plain(&root.join(path.as_str())) {
-            return Ok(false);
+            return Ok(None);
         }
         found.files.into_iter().map(|file| file.path).collect()
     } else {
@@ -100,10 +113,10 @@ fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<b
         let bytes = std::fs::read(root.join(file.as_str()));
         let same = matches!((entry, bytes), (Some(entry), Ok(bytes)) if Repo::hash_blob(&bytes) == entry.oid);
         if !same {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(head))
 }
 
 /// Whether there are only plain files and directories, and no repository.

@@ -71,6 +71,8 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("review-show", of::<super::review::Review>()),
         ("review-verdict", of::<super::review::Recorded>()),
         ("rollback", of::<super::rollback::RolledBack>()),
+        ("undo", of::<super::undo::Undone>()),
+        ("undo-list", of::<super::undo::Listed>()),
         ("show", of::<super::history::Thing>()),
         ("tombstone", of::<Tombstone>()),
     ]

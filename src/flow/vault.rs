@@ -1,5 +1,6 @@
 //! Opening a vault: the repository, its settings, its clock, and what stands on main.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use crate::model::actor::{Actors, ActorsError};
@@ -85,6 +86,10 @@ pub struct Vault<'e> {
     pub clock: Clock,
     /// What was done about a merge that had been killed, as a sentence for people; none when there was none.
     pub recovery: Option<String>,
+    /// The actor that the command line named (`--as`), if it did.
+    pub asked: Option<String>,
+    /// The entry of the journal of operations that the running command writes, once it has noted something.
+    pub(super) operation: Cell<Option<u64>>,
 }
 
 /// What decides who may do what: the settings at one commit.
@@ -125,7 +130,8 @@ impl<'e> Vault<'e> {
         };
         let config = Config::parse(&text).map_err(VaultError::from)?.with(foreign(&repo));
         let clock = env.clock.in_zone(config.zone().map_err(VaultError::from)?);
-        let mut vault = Vault { env, repo, config, clock, recovery: None };
+        let mut vault =
+            Vault { env, repo, config, clock, recovery: None, asked: None, operation: Cell::new(None) };
         // Reading goes on when it cannot be finished now; what changes something tries again and fails with the reason.
         vault.recovery = match super::merge::recover_if_killed(&vault) {
             Ok(recovered) => recovered.map(|recovered| recovered.to_string()),

@@ -160,6 +160,21 @@ pub fn write_at(at: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_directory(&directory)
 }
 
+/// Whether two places on disk are one and the same file or directory.
+#[must_use]
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let id = |path: &Path| path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()));
+        id(a).is_some() && id(a) == id(b)
+    }
+    #[cfg(not(unix))]
+    {
+        a.canonicalize().ok().is_some_and(|a| b.canonicalize().ok() == Some(a))
+    }
+}
+
 /// How many files are written at the same time.
 const WRITERS: usize = 16;
 

@@ -4,5 +4,6 @@ pub mod files;
 pub mod git;
 pub mod journal;
 pub mod lock;
+pub mod operations;
 pub mod selection;
 pub mod walk;

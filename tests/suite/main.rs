@@ -37,5 +37,6 @@ mod schemas;
 mod support;
 mod sync;
 mod transcript;
+mod undo;
 mod uri;
 mod write;

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::progress::Progress;
+use super::undo;
 use super::vault::Vault;
 use crate::catalog::{Catalog, Side};
 use crate::markdown::relink::{self, TextEdit};
@@ -26,6 +27,7 @@ use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
 use crate::store::files;
+use crate::store::operations::Effect;
 use names::Kept;
 pub use outside::{Fixed, MendedLine, Renamed, Sign, fix};
 use target::{Place, leads_to};
@@ -50,7 +52,7 @@ impl Moves {
 }
 
 /// The path with the directory `from` at its head replaced.
-fn transplant(path: &VaultPath, from: &VaultPath, to: &VaultPath) -> Option<VaultPath> {
+pub(super) fn transplant(path: &VaultPath, from: &VaultPath, to: &VaultPath) -> Option<VaultPath> {
     if !path.is_within(from) {
         return None;
     }
@@ -291,6 +293,8 @@ pub(super) fn write(
         .zip(&plan.rewrites)
         .map(|(path, rewrite)| files::Replacement { path, old: &rewrite.old, new: &rewrite.new })
         .collect();
+    let effect = |job: &files::Replacement<'_>| Effect::file(job.path, Some(job.old), Some(job.new));
+    undo::note(vault, "heal links", jobs.iter().filter_map(effect).collect())?;
     let results = files::replace_all(root, &jobs);
     for (rewrite, result) in plan.rewrites.into_iter().zip(results) {
         match result {

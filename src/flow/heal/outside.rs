@@ -10,12 +10,14 @@ use super::{Between, Healing, Moves, plan, preview, write};
 use crate::catalog::{Catalog, DocRow, PathRow, Side};
 use crate::flow::progress::Progress;
 use crate::flow::sync;
+use crate::flow::undo;
 use crate::flow::vault::Vault;
 use crate::markdown;
 use crate::model::fault::Fault;
 use crate::model::link::name_key;
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::operations::Effect;
 
 /// How a rename was recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -265,6 +267,8 @@ fn colons(vault: &Vault<'_>, path: &VaultPath, dry_run: bool) -> Result<Vec<Mend
     }
     if !dry_run {
         let job = files::Replacement { path, old: &bytes, new: out.as_bytes() };
+        let effect = Effect::file(path, Some(&bytes), Some(out.as_bytes()));
+        undo::note(vault, "mend full-width colons", effect.into_iter().collect())?;
         let written = files::replace_all(root, &[job]).into_iter().next();
         if !matches!(written.transpose()?, Some(true)) {
             return Ok(Vec::new());

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::branch::Branch;
 use super::proposals::{Assessed, assess, open_tip};
+use super::undo;
 use super::vault::Vault;
 use super::worktree::{self, Placed, WorkTreeError};
 use super::{acting, events};
@@ -31,6 +32,7 @@ use crate::model::proposal::State;
 use crate::store::git::{Checkout, GitError, IndexLock, RefUpdate, WorkTree};
 use crate::store::journal::{Journal, Kept, Touched};
 use crate::store::lock::{Lock, PATIENCE};
+use crate::store::operations::Effect;
 
 pub use recover::{Recovered, recover, recover_if_killed};
 
@@ -192,6 +194,11 @@ pub fn merge(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merg
         Journal::retract(&vault.derived_dir())?;
         match attempted {
             Err(fault) if moved(&fault) => {}
+            Ok(merged) => {
+                let effect = Effect::Merged { proposal: merged.proposal.clone() };
+                undo::note_done(vault, &format!("merge {}: {}", merged.proposal, merged.title), effect);
+                return Ok(merged);
+            }
             other => return other,
         }
     }

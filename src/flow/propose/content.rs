@@ -10,6 +10,7 @@ use crate::flow::events::advance;
 use crate::flow::proposals::open_tip;
 use crate::flow::reader::Reader;
 use crate::flow::review::retried;
+use crate::flow::undo;
 use crate::flow::vault::Vault;
 use crate::markdown::edit;
 use crate::model::access::{Access, View};
@@ -22,6 +23,7 @@ use crate::model::id::{Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::git::GitError;
+use crate::store::operations::Effect;
 
 /// What was written to a proposal.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -63,6 +65,8 @@ pub fn change(
         let commit = commit(vault, actor, tree, tip, &subject)?;
         let message = format!("runebook: {subject}");
         advance(&vault.repo, id, tip, commit, &message)?;
+        let effect = Effect::Wrote { proposal: id.clone(), commit };
+        undo::note_done(vault, &format!("change proposal {id}: {subject}"), effect);
         let digest = Branch::read(&vault.repo, id, commit, main)?.digest;
         let files = changes.changes.keys().map(|path| Uri::file(path.clone()).to_string()).collect();
         Ok(Written { id: id.clone(), commit, files, digest })

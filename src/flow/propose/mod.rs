@@ -16,6 +16,7 @@ use super::listed::{Listed, listed, listed_closed};
 use super::proposals::{assess, closed_ones, open_ones, open_tip};
 use super::review::retried;
 use super::sight::Sight;
+use super::undo;
 use super::vault::{Governance, Vault};
 use crate::model::access::{Access, Reach, View};
 use crate::model::actor::{Actor, Role};
@@ -28,6 +29,7 @@ use crate::model::path::VaultPath;
 use crate::model::proposal::State;
 use crate::model::uri::Uri;
 use crate::store::git::RefUpdate;
+use crate::store::operations::Effect;
 
 pub(super) use anew::begin;
 pub use anew::{Clash, Combined, anew, combine};
@@ -396,6 +398,7 @@ pub fn withdraw(
         let draft = Draft::withdraw().with_text(message.unwrap_or_default());
         let event = events::prepare(vault, &branch, actor, draft)?;
         close(vault, id, tip, event)?;
+        undo::note_done(vault, &format!("withdraw {id}"), Effect::Withdrawn { proposal: id.clone() });
         Ok(Ended { id: id.clone(), event, branch: format!("closed/{id}") })
     })
 }

@@ -1,0 +1,273 @@
+//! Taking back what was done to branches: commits, merges, proposals, verdicts. History only grows: what is taken back
+//! is followed by its inverse.
+
+use super::{UndoError, Undone};
+use crate::flow::acting;
+use crate::flow::commit::{self, may_commit};
+use crate::flow::merge;
+use crate::flow::propose::{self, ProposeError, combine};
+use crate::flow::review;
+use crate::flow::rollback;
+use crate::flow::vault::Vault;
+use crate::model::actor::{Actor, Role};
+use crate::model::change::{Change, ChangeSet, DiffRecord, Entry};
+use crate::model::fault::Fault;
+use crate::model::id::{Oid, ProposalId};
+use crate::model::path::VaultPath;
+use crate::model::proposal::State;
+use crate::store::files::{self, Replacement};
+use crate::store::git::Checkout;
+use crate::store::operations::Effect;
+
+/// What takes back the effects on branches, in the order in which it is done.
+enum Step<'e> {
+    Revert(Oid),
+    RollBack(&'e ProposalId),
+    Withdraw(&'e ProposalId),
+    Unwrite(&'e ProposalId, Oid),
+    TakeUp(&'e ProposalId),
+    Lift(&'e ProposalId, Oid),
+}
+
+fn steps<'e>(what: &str, effects: &'e [Effect]) -> Result<Vec<Step<'e>>, UndoError> {
+    let mut out = Vec::new();
+    let begun =
+        |id: &ProposalId| effects.iter().any(|e| matches!(e, Effect::Opened { proposal } if proposal == id));
+    let merged =
+        |id: &ProposalId| effects.iter().any(|e| matches!(e, Effect::Merged { proposal } if proposal == id));
+    let wrote = |id: &ProposalId| {
+        effects.iter().any(|e| matches!(e, Effect::Wrote { proposal, .. } if proposal == id))
+    };
+    for effect in effects.iter().rev() {
+        match effect {
+            Effect::Committed { commit } => out.push(Step::Revert(*commit)),
+            Effect::Merged { proposal } => out.push(Step::RollBack(proposal)),
+            // What was begun and merged by one command is taken back as a merge.
+            Effect::Opened { proposal } if !merged(proposal) => out.push(Step::Withdraw(proposal)),
+            Effect::Wrote { proposal, commit } if !begun(proposal) => {
+                out.push(Step::Unwrite(proposal, *commit));
+            }
+            Effect::Withdrawn { proposal } => out.push(Step::TakeUp(proposal)),
+            Effect::Judged { proposal, event, .. } => out.push(Step::Lift(proposal, *event)),
+            Effect::Submitted { proposal } if !begun(proposal) && !wrote(proposal) => {
+                return Err(UndoError::Final {
+                    what: what.to_owned(),
+                    why: "reviewers may have seen the revision".to_owned(),
+                    hint: format!(
+                        "change it and submit again, or end it with `runebook propose withdraw {proposal}`"
+                    ),
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// What would be done, a sentence each.
+pub(super) fn would(effects: &[Effect]) -> Vec<String> {
+    let sentence = |step: Step<'_>| match step {
+        Step::Revert(commit) => format!("the inverse of commit {} would be committed", commit.short()),
+        Step::RollBack(id) => {
+            format!("the inverse of proposal {id} would be proposed, and merged where you may")
+        }
+        Step::Withdraw(id) => format!("proposal {id} would be withdrawn"),
+        Step::Unwrite(id, commit) => {
+            format!("commit {} of proposal {id} would be reverted there", commit.short())
+        }
+        Step::TakeUp(id) => format!("the change of proposal {id} would be proposed again"),
+        Step::Lift(id, _) => format!("your verdict on proposal {id} would be lifted"),
+    };
+    steps("", effects).map(|steps| steps.into_iter().map(sentence).collect()).unwrap_or_default()
+}
+
+/// Whether it can be taken back at all.
+pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+    for step in steps(what, effects)? {
+        if let Step::Revert(commit) = step {
+            inverse(vault, what, commit)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes it back.
+pub(super) fn take_back(
+    vault: &Vault<'_>,
+    what: &str,
+    effects: &[Effect],
+    confirmed: bool,
+    undone: &mut Undone,
+) -> Result<(), Fault> {
+    let steps = steps(what, effects)?;
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let governance = vault.governance(vault.main()?)?;
+    let actor = acting::acting(vault, &governance, vault.asked.as_deref())?;
+    for step in steps {
+        match step {
+            Step::Revert(commit) => revert(vault, what, commit, undone)?,
+            Step::RollBack(id) => roll_back(vault, &actor, id, confirmed, undone)?,
+            Step::Withdraw(id) => {
+                let ended = propose::withdraw(vault, &actor, id, Some("Undone."))?;
+                undone
+                    .also
+                    .push(format!("proposal {id} is withdrawn; its branch is kept as {}", ended.branch));
+            }
+            Step::Unwrite(id, commit) => unwrite(vault, &actor, id, commit, undone)?,
+            Step::TakeUp(id) => {
+                let new = propose::anew(vault, &actor, id, None)?;
+                undone.also.push(format!("the change of {id} is proposal {} now, not submitted yet", new.id));
+            }
+            Step::Lift(id, event) => {
+                let recorded = review::lift(vault, &actor, id, Some(event), None)?;
+                undone.also.push(format!("the verdict on {id} is lifted; it is {} now", recorded.state));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn roll_back(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    confirmed: bool,
+    undone: &mut Undone,
+) -> Result<(), Fault> {
+    let mut rolled = rollback::rollback(vault, actor, id)?;
+    if confirmed && rolled.decision.state == State::Approved && actor.is_person() && actor.has(Role::Merge) {
+        rolled = rollback::merge_at_once(vault, actor, rolled)?;
+    }
+    if let Some(merged) = rolled.merged.as_ref().map(|merged: &merge::Merged| merged.commit) {
+        undone.also.push(format!("proposal {id} is taken back by the merge {}", merged.short()));
+    } else {
+        undone.also.push(format!("proposal {} proposes to take back {id}", rolled.id));
+        undone.proposal = Some(rolled.id);
+    }
+    Ok(())
+}
+
+/// What a commit changed, backwards, without the generated files.
+fn backwards(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<Vec<DiffRecord>, Fault> {
+    let repo = &vault.repo;
+    let gone = || UndoError::Final {
+        what: what.to_owned(),
+        why: "it is the first commit".to_owned(),
+        hint: "remove the files yourself, then `runebook commit`".to_owned(),
+    };
+    let before = repo.parents(commit)?.first().copied().ok_or_else(gone)?;
+    let records = repo.diff(Some(repo.tree_of(commit)?), Some(repo.tree_of(before)?))?;
+    Ok(records.into_iter().filter(|record| !record.is_layer()).collect())
+}
+
+/// The inverse of a commit on today's main, if nothing of it is edited and the policy lets it be committed.
+fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Fault> {
+    commit::on_main(vault)?;
+    let repo = &vault.repo;
+    let combined = combine(repo, repo.tree_of(vault.main()?)?, &backwards(vault, what, commit)?)?;
+    if !combined.clashes.is_empty() {
+        return Err(ProposeError::Clash(combined.clashes).into());
+    }
+    let paths: Vec<VaultPath> = combined.changes.changes.keys().cloned().collect();
+    if paths.is_empty() {
+        let why = "main has nothing left of it".to_owned();
+        let hint = "`runebook log` shows what came since".to_owned();
+        return Err(UndoError::Final { what: what.to_owned(), why, hint }.into());
+    }
+    if let Some(edited) = repo.edited(&paths)?.into_iter().next() {
+        let why = "has uncommitted changes";
+        return Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into());
+    }
+    let governance = vault.governance(vault.main()?)?;
+    let actor = acting::acting(vault, &governance, vault.asked.as_deref())?;
+    for path in &paths {
+        if let Err(direct) = may_commit(&governance, &actor, path) {
+            let reserved =
+                commit::CommitError::Reserved { actor: actor.id, paths: vec![(path.clone(), direct)] };
+            return Err(reserved.into());
+        }
+    }
+    Ok(combined.changes)
+}
+
+/// Commits the inverse of a commit; the files follow.
+fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Result<(), Fault> {
+    let changes = inverse(vault, what, commit)?;
+    place(vault, what, &changes)?;
+    let subject = vault.repo.commit(commit)?.message.lines().next().unwrap_or_default().to_owned();
+    let message = format!("Take back {}: {subject}", commit.short());
+    let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
+    undone.files.extend(paths.clone());
+    let request = commit::Request { message: Some(message), paths, all: false };
+    let answer = commit::commit(vault, vault.asked.as_deref(), &request)?;
+    if let Some(new) = answer.commit {
+        undone.also.push(format!("commit {} is taken back by {}", commit.short(), new.short()));
+    }
+    Ok(())
+}
+
+/// Puts the files of a change in the work tree, in the form in which git checks them out.
+fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fault> {
+    let root = vault.root()?;
+    let entries: Vec<(VaultPath, Entry)> = changes
+        .changes
+        .iter()
+        .filter_map(|(path, change)| match change {
+            Change::Put(entry) => Some((path.clone(), *entry)),
+            _ => None,
+        })
+        .collect();
+    let trees = vault.repo.work_trees()?;
+    let here = trees.into_iter().find(|tree| tree.git_dir == vault.repo.git_dir());
+    let checkout = here.as_ref().map(Checkout::open).transpose()?;
+    let forms = checkout.as_ref().map(|c| c.make_forms(&vault.repo, &entries)).transpose()?;
+    for (path, entry) in &entries {
+        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+        let new = match &forms {
+            Some(forms) => std::fs::read(forms.join(path.as_str())).map_err(io)?,
+            None => vault.repo.blob(entry.oid)?,
+        };
+        if files::place(root, path)?.symlink_metadata().is_err() {
+            files::create(root, path, &new)?;
+            continue;
+        }
+        let old = files::read(root, path)?;
+        let job = Replacement { path, old: &old, new: &new };
+        let written = files::replace_all(root, &[job]).into_iter().next().transpose()?;
+        if written != Some(true) {
+            let why = "was changed in this moment";
+            return Err(UndoError::Changed { what: what.to_owned(), path: path.clone(), why }.into());
+        }
+    }
+    for (path, change) in &changes.changes {
+        if matches!(change, Change::Delete) {
+            let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+            std::fs::remove_file(files::place(root, path)?).map_err(io)?;
+            crate::flow::remove::remove_empty_parents(root, path);
+        }
+    }
+    Ok(())
+}
+
+/// Reverts one content commit of a proposal on its branch.
+fn unwrite(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    id: &ProposalId,
+    commit: Oid,
+    undone: &mut Undone,
+) -> Result<(), Fault> {
+    let what = format!("commit {} of {id}", commit.short());
+    let records = backwards(vault, &what, commit)?;
+    let written = propose::change(vault, actor, id, |branch| {
+        let combined = combine(&vault.repo, branch.tree, &records)?;
+        if !combined.clashes.is_empty() {
+            return Err(ProposeError::Clash(combined.clashes).into());
+        }
+        Ok((combined.changes, format!("Take back {}", commit.short())))
+    })?;
+    undone.also.push(format!("{what} is reverted there by {}", written.commit.short()));
+    Ok(())
+}

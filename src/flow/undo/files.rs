@@ -1,0 +1,273 @@
+//! Taking back what was done to files of the work tree.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::UndoError;
+use crate::flow::heal::transplant;
+use crate::flow::remove;
+use crate::flow::vault::Vault;
+use crate::model::change::{Entry, mode};
+use crate::model::fault::Fault;
+use crate::model::id::Oid;
+use crate::model::path::VaultPath;
+use crate::store::files::{self, Replacement};
+use crate::store::git::Repo;
+use crate::store::operations::{Effect, Patch};
+
+/// The files and directories that effects touch.
+pub(super) fn touched(effects: &[Effect]) -> Vec<VaultPath> {
+    let mut out = BTreeSet::new();
+    for effect in effects {
+        match effect {
+            Effect::Moved { from, to } => out.extend([from.clone(), to.clone()]),
+            Effect::File { path, .. }
+            | Effect::Removed { path, .. }
+            | Effect::PutAway { path, .. }
+            | Effect::Restored { path } => {
+                out.insert(path.clone());
+            }
+            _ => {}
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Whether any is one on files.
+pub(super) fn any(effects: &[Effect]) -> bool {
+    !touched(effects).is_empty()
+}
+
+/// Whether all that was done to files can be taken back now.
+pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+    if !any(effects) {
+        return Ok(());
+    }
+    let root = vault.root()?;
+    let changed =
+        |path: &VaultPath, why| UndoError::Changed { what: what.to_owned(), path: path.clone(), why };
+    let free = |path: &VaultPath| -> Result<(), Fault> {
+        let at = files::place(root, path)?;
+        if at.symlink_metadata().is_ok() {
+            return Err(changed(path, "stands there again").into());
+        }
+        Ok(())
+    };
+    for (at, effect) in effects.iter().enumerate() {
+        match effect {
+            Effect::Moved { from, to } => {
+                let (source, target) = (files::place(root, from)?, files::place(root, to)?);
+                let there = |at: &Path| at.symlink_metadata().is_ok();
+                if there(&source) && there(&target) && !files::is_same(&source, &target) {
+                    return Err(changed(from, "stands there again").into());
+                }
+                if !there(&target) && !there(&source) {
+                    return Err(changed(to, "is gone").into());
+                }
+            }
+            Effect::File { path, before, after, patch } => {
+                let path = &moved_on(path, &effects[at + 1..]);
+                current(root, path, (*before, *after), patch)?
+                    .ok_or_else(|| changed(path, "was changed since"))?;
+            }
+            // The run that noted it was killed before it removed anything.
+            Effect::PutAway { path, kept } if is_there(root, path)? && kept.symlink_metadata().is_err() => {}
+            Effect::Removed { path, commit } if has(vault, path, *commit)? => {}
+            Effect::Removed { path, .. } => free(path)?,
+            Effect::PutAway { path, kept } => {
+                free(path)?;
+                if kept.symlink_metadata().is_err() {
+                    return Err(UndoError::Lost { what: what.to_owned(), kept: kept.clone() }.into());
+                }
+            }
+            Effect::Restored { path } if files::place(root, path)?.symlink_metadata().is_err() => {
+                return Err(changed(path, "is gone").into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Where a file stands after moves that came later.
+fn moved_on(path: &VaultPath, later: &[Effect]) -> VaultPath {
+    later.iter().fold(path.clone(), |path, effect| match effect {
+        Effect::Moved { from, to } => transplant(&path, from, to).unwrap_or(path),
+        _ => path,
+    })
+}
+
+fn is_there(root: &Path, path: &VaultPath) -> Result<bool, Fault> {
+    Ok(files::place(root, path)?.symlink_metadata().is_ok())
+}
+
+/// Whether every file that a commit has at a path is there with the same bytes.
+fn has(vault: &Vault<'_>, path: &VaultPath, commit: Oid) -> Result<bool, Fault> {
+    let root = vault.root()?;
+    let entries = entries(vault, path, commit)?;
+    let same = |(path, entry): &(VaultPath, Entry)| {
+        files::read(root, path).is_ok_and(|bytes| Repo::hash_blob(&bytes) == entry.oid)
+    };
+    Ok(!entries.is_empty() && entries.iter().all(same))
+}
+
+/// The files that a commit has at or below a path.
+fn entries(vault: &Vault<'_>, path: &VaultPath, commit: Oid) -> Result<Vec<(VaultPath, Entry)>, Fault> {
+    let repo = &vault.repo;
+    let Some(entry) = repo.entry_at(repo.tree_of(commit)?, path)? else { return Ok(Vec::new()) };
+    if entry.mode != mode::TREE {
+        return Ok(vec![(path.clone(), entry)]);
+    }
+    let below = repo.files(entry.oid)?.into_iter();
+    let named = |tail: Vec<u8>| path.join(std::str::from_utf8(&tail).ok()?).ok();
+    Ok(below.filter_map(|(tail, entry)| Some((named(tail)?, entry))).collect())
+}
+
+/// What a file that an operation wrote must become.
+enum Becomes {
+    /// It is there already: the run that wrote it was killed, or a run that took it back was.
+    Done,
+    /// These bytes, in the place of those.
+    Bytes { now: Option<Vec<u8>>, then: Option<Vec<u8>> },
+}
+
+/// `None`: somebody changed it since.
+fn current(
+    root: &Path,
+    path: &VaultPath,
+    (before, after): (Option<Oid>, Option<Oid>),
+    patch: &Patch,
+) -> Result<Option<Becomes>, Fault> {
+    let now = match files::place_to_read(root, path)?.symlink_metadata() {
+        Ok(_) => Some(files::read(root, path)?),
+        Err(_) => None,
+    };
+    let is = now.as_deref().map(Repo::hash_blob);
+    if is == before {
+        return Ok(Some(Becomes::Done));
+    }
+    if is != after {
+        return Ok(None);
+    }
+    let then = match before {
+        None => None,
+        Some(_) => match patch.unapply(now.as_deref().unwrap_or_default()) {
+            Some(bytes) if Some(Repo::hash_blob(&bytes)) == before => Some(bytes),
+            // The journal was edited by hand.
+            _ => return Ok(None),
+        },
+    };
+    Ok(Some(Becomes::Bytes { now, then }))
+}
+
+/// Takes back what was done to files, the last first.
+pub(super) fn take_back(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+    if !any(effects) {
+        return Ok(());
+    }
+    let root = vault.root()?;
+    let is_file = |effect: &Effect| matches!(effect, Effect::File { .. });
+    let mut runs: Vec<&[Effect]> = effects.chunk_by(|a, b| is_file(a) && is_file(b)).collect();
+    runs.reverse();
+    for run in runs {
+        match run {
+            [Effect::Moved { from, to }] => move_back(root, what, from, to)?,
+            [Effect::Removed { path, commit }] => restore(vault, what, path, *commit)?,
+            [Effect::PutAway { path, kept }] if kept.symlink_metadata().is_ok() => {
+                let place = files::place(root, path)?;
+                let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+                if let Some(directory) = place.parent() {
+                    std::fs::create_dir_all(directory).map_err(io)?;
+                }
+                std::fs::rename(kept, &place).map_err(io)?;
+                super::note(vault, what, vec![Effect::Restored { path: path.clone() }])?;
+            }
+            [Effect::Restored { path }] => {
+                remove::away(vault, path)?;
+            }
+            files if files.iter().all(is_file) => write_back(root, what, files)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn move_back(root: &Path, what: &str, from: &VaultPath, to: &VaultPath) -> Result<(), Fault> {
+    let (source, target) = (files::place(root, from)?, files::place(root, to)?);
+    if target.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let io = |why| UndoError::Io { what: what.to_owned(), path: from.clone(), why };
+    if let Some(directory) = source.parent() {
+        std::fs::create_dir_all(directory).map_err(io)?;
+    }
+    std::fs::rename(&target, &source).map_err(io)?;
+    remove::remove_empty_parents(root, to);
+    Ok(())
+}
+
+/// Gives files their old bytes; those that only have other bytes than before all at once.
+fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+    let mut jobs: Vec<(&VaultPath, Vec<u8>, Vec<u8>)> = Vec::new();
+    for effect in effects.iter().rev() {
+        let Effect::File { path, before, after, patch } = effect else { continue };
+        match current(root, path, (*before, *after), patch)? {
+            Some(Becomes::Bytes { now: Some(now), then: Some(then) }) => jobs.push((path, now, then)),
+            Some(Becomes::Bytes { now, then }) => one(root, what, path, now.is_some(), then)?,
+            Some(Becomes::Done) | None => {}
+        }
+    }
+    let replacements: Vec<Replacement<'_>> =
+        jobs.iter().map(|(path, old, new)| Replacement { path, old, new }).collect();
+    for (result, (path, _, _)) in files::replace_all(root, &replacements).into_iter().zip(&jobs) {
+        if !result? {
+            let why = "was changed in this moment";
+            return Err(UndoError::Changed { what: what.to_owned(), path: (*path).clone(), why }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Makes a file that is not there, or removes one that is.
+fn one(root: &Path, what: &str, path: &VaultPath, there: bool, then: Option<Vec<u8>>) -> Result<(), Fault> {
+    if let Some(bytes) = then {
+        return Ok(files::create(root, path, &bytes)?);
+    }
+    if there {
+        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+        std::fs::remove_file(files::place(root, path)?).map_err(io)?;
+        remove::remove_empty_parents(root, path);
+    }
+    Ok(())
+}
+
+/// Writes again what a commit has at a path, byte for byte: it was removed because it had just these bytes.
+fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Result<(), Fault> {
+    let root = vault.root()?;
+    if has(vault, path, commit)? {
+        return Ok(());
+    }
+    for (path, entry) in entries(vault, path, commit)? {
+        vault.env.go_on()?;
+        files::create(root, &path, &vault.repo.blob(entry.oid)?)?;
+        if entry.mode == mode::EXECUTABLE {
+            let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+            executable(&files::place(root, &path)?).map_err(io)?;
+        }
+    }
+    super::note(vault, what, vec![Effect::Restored { path: path.clone() }])
+}
+
+#[cfg(unix)]
+fn executable(at: &PathBuf) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut permissions = std::fs::metadata(at)?.permissions();
+    // Whoever may read it may run it, as git has it.
+    permissions.set_mode(permissions.mode() | (permissions.mode() & 0o444) >> 2);
+    std::fs::set_permissions(at, permissions)
+}
+
+#[cfg(not(unix))]
+fn executable(_: &PathBuf) -> std::io::Result<()> {
+    Ok(())
+}

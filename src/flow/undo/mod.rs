@@ -1,0 +1,313 @@
+//! `undo`: the last thing that somebody did here, taken back.
+//!
+//! Every verb that changes something notes what it does ([`note`]): work on files before it is done, with what it takes
+//! to take it back, so that a run that was killed half-way can be undone too; work on git when it is done. All notes of
+//! one command are one operation. Nothing is taken back over somebody's later edit: the file is named, and nothing is
+//! done.
+
+mod branches;
+mod files;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::acting;
+use super::vault::Vault;
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::id::ProposalId;
+use crate::model::path::VaultPath;
+use crate::store::operations::{Effect, Operation, Operations};
+
+/// Why nothing is undone.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// There is nothing of this person's or agent's to undo.
+    #[error("nothing that {who} did here can be {}", if *redo { "done again" } else { "undone" })]
+    Nothing {
+        /// Who asked.
+        who: String,
+        /// Whether it was to be done again.
+        redo: bool,
+    },
+    /// A file is no longer as the operation left it.
+    #[error("`{what}` is not undone: {path} {why}")]
+    Changed {
+        /// The operation.
+        what: String,
+        /// The file.
+        path: VaultPath,
+        /// What is the matter with it.
+        why: &'static str,
+    },
+    /// What was put away is gone.
+    #[error("`{what}` is not undone: {} is gone, and it was the only copy", kept.display())]
+    Lost {
+        /// The operation.
+        what: String,
+        /// Where it was kept.
+        kept: std::path::PathBuf,
+    },
+    /// It cannot be taken back by its nature.
+    #[error("`{what}` cannot be undone: {why}")]
+    Final {
+        /// The operation.
+        what: String,
+        /// Why.
+        why: String,
+        /// What to do instead.
+        hint: String,
+    },
+    /// The file system refuses.
+    #[error("undoing `{what}`: {path}: {why}")]
+    Io {
+        /// The operation.
+        what: String,
+        /// The file.
+        path: VaultPath,
+        /// Why.
+        why: std::io::Error,
+    },
+}
+
+impl Explain for UndoError {
+    fn kind(&self) -> Kind {
+        match self {
+            UndoError::Nothing { .. } => Kind::Nothing,
+            UndoError::Changed { .. } => Kind::Conflict,
+            UndoError::Lost { .. } | UndoError::Io { .. } => Kind::Failed,
+            UndoError::Final { .. } => Kind::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            UndoError::Nothing { redo: false, .. } => Some(
+                "`runebook undo --list` shows what is known; edits made in an editor are undone there, or with git"
+                    .to_owned(),
+            ),
+            UndoError::Nothing { redo: true, .. } => {
+                Some("only what `runebook undo` took back last can be done again".to_owned())
+            }
+            UndoError::Changed { .. } => {
+                Some("`runebook undo --list` shows what it did; put the rest back by hand".to_owned())
+            }
+            UndoError::Final { hint, .. } => Some(hint.clone()),
+            UndoError::Lost { .. } | UndoError::Io { .. } => None,
+        }
+    }
+}
+
+/// What is asked of `undo`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request {
+    /// Whether what was undone last is done again.
+    pub redo: bool,
+    /// Whether it is only shown what would be done.
+    pub dry_run: bool,
+    /// Whether a person gave their word that a merge is taken back at once; without it the inverse is proposed.
+    pub confirmed: bool,
+}
+
+/// What `undo` did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Undone {
+    /// The number of the operation.
+    pub operation: u64,
+    /// What it was.
+    pub what: String,
+    /// When it was.
+    pub at: String,
+    /// Whether it was done again instead of undone.
+    pub redo: bool,
+    /// Whether nothing was done, only shown.
+    pub dry_run: bool,
+    /// The files of the work tree that changed.
+    pub files: Vec<VaultPath>,
+    /// What else was done, a sentence each.
+    pub also: Vec<String>,
+    /// A proposal that now waits for a person's merge, because it could not be merged at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<ProposalId>,
+}
+
+/// One operation of the journal. `runebook undo --list` gives these.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Its number.
+    pub number: u64,
+    /// When.
+    pub at: String,
+    /// Who.
+    pub who: String,
+    /// What.
+    pub what: String,
+    /// Whether it was taken back.
+    pub undone: bool,
+    /// The operation that it took back, if it is an `undo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+    /// The files of the work tree that it changed.
+    pub files: Vec<VaultPath>,
+}
+
+/// Who acts, by the name under which the journal knows them.
+fn who(vault: &Vault<'_>) -> String {
+    let actor = vault
+        .main()
+        .and_then(|main| vault.governance(main))
+        .and_then(|governance| acting::acting(vault, &governance, vault.asked.as_deref()));
+    match actor {
+        Ok(actor) => actor.id.to_string(),
+        // A person whom the vault does not know works with the files all the same.
+        Err(_) => acting::git_person(vault).map_or_else(|_| "somebody".to_owned(), |(_, email)| email),
+    }
+}
+
+fn journal(vault: &Vault<'_>) -> Operations {
+    Operations::of(vault.repo.git_dir())
+}
+
+/// Notes what the running command does; a second note of the same command is part of the same operation. `what` is it
+/// in words, as an imperative.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub(super) fn note(vault: &Vault<'_>, what: &str, effects: Vec<Effect>) -> Result<(), Fault> {
+    if effects.is_empty() {
+        return Ok(());
+    }
+    let journal = journal(vault);
+    if let Some(number) = vault.operation.get() {
+        let mut operation = journal.read(number)?;
+        operation.effects.extend(effects);
+        return Ok(journal.write(&operation)?);
+    }
+    let number = journal.append(begun(vault, what, None, effects))?;
+    vault.operation.set(Some(number));
+    Ok(())
+}
+
+/// Takes back what the running command noted: it did not happen after all.
+pub(super) fn forget(vault: &Vault<'_>) {
+    if let Some(number) = vault.operation.take() {
+        journal(vault).forget(number);
+    }
+}
+
+/// The same for what git has already: the verb did what was asked, and whether `undo` knows of it changes nothing about
+/// that. Every one of these has a command of its own that takes it back.
+pub(super) fn note_done(vault: &Vault<'_>, what: &str, effect: Effect) {
+    let _ = note(vault, what, vec![effect]);
+}
+
+fn begun(vault: &Vault<'_>, what: &str, undoes: Option<u64>, effects: Vec<Effect>) -> Operation {
+    let what = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let (at, who) = (vault.clock.stamp(), who(vault));
+    Operation { version: 1, number: 0, at, who, what, undoes, undone: false, effects }
+}
+
+/// The journal of this work tree, the newest first.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn list(vault: &Vault<'_>) -> Result<Vec<Listed>, Fault> {
+    let journal = journal(vault);
+    let mut out = Vec::new();
+    for number in journal.numbers()?.into_iter().rev() {
+        // One that cannot be read hides no other.
+        let Ok(operation) = journal.read(number) else { continue };
+        out.push(Listed {
+            number,
+            files: files::touched(&operation.effects),
+            at: operation.at,
+            who: operation.who,
+            what: operation.what,
+            undone: operation.undone,
+            undoes: operation.undoes,
+        });
+    }
+    Ok(out)
+}
+
+/// The operation that is meant: the last one of the acting person or agent that was not taken back, or for `redo` the
+/// last `undo`, if nothing was done since.
+fn meant(vault: &Vault<'_>, redo: bool) -> Result<Operation, Fault> {
+    let (journal, who) = (journal(vault), who(vault));
+    for number in journal.numbers()?.into_iter().rev() {
+        let Ok(operation) = journal.read(number) else { continue };
+        if operation.who != who || operation.undone {
+            continue;
+        }
+        let took_back = operation.undoes.map(|number| journal.read(number));
+        match took_back {
+            None if redo => break,
+            None => return Ok(operation),
+            // What was done again counts through the operation itself.
+            Some(Ok(of)) if redo && of.undoes.is_none() => return Ok(operation),
+            Some(_) => {}
+        }
+    }
+    Err(UndoError::Nothing { who, redo }.into())
+}
+
+/// What a person is asked before it is done: the operation that is meant, if it concerns branches. What concerns files
+/// alone is done again as easily as it is undone.
+///
+/// # Errors
+/// When there is none.
+pub fn question(vault: &Vault<'_>, redo: bool) -> Result<Option<String>, Fault> {
+    let operation = meant(vault, redo)?;
+    Ok((!branches::would(&operation.effects).is_empty()).then_some(operation.what))
+}
+
+/// Takes back the last operation, or does again what was taken back last.
+///
+/// # Errors
+/// [`UndoError`]; nothing has changed then.
+pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
+    let journal = journal(vault);
+    let mut operation = meant(vault, request.redo)?;
+    // When something is done again, what people know is what they did, not that it was undone.
+    let original = operation.undoes.map(|number| journal.read(number)).transpose()?;
+    let what = original.as_ref().unwrap_or(&operation).what.clone();
+    let mut undone = Undone {
+        operation: operation.number,
+        what: what.clone(),
+        at: operation.at.clone(),
+        redo: request.redo,
+        dry_run: request.dry_run,
+        files: files::touched(&operation.effects),
+        also: Vec::new(),
+        proposal: None,
+    };
+    files::possible(vault, &what, &operation.effects)?;
+    branches::possible(vault, &what, &operation.effects)?;
+    if request.dry_run {
+        undone.also = branches::would(&operation.effects);
+        return Ok(undone);
+    }
+    let verb = if request.redo { "redo" } else { "undo" };
+    let reversed = operation.effects.iter().rev().filter_map(Effect::reversed).collect();
+    let note = begun(vault, &format!("{verb}: {what}"), Some(operation.number), reversed);
+    vault.operation.set(Some(journal.append(note)?));
+    let taken = files::take_back(vault, &what, &operation.effects)
+        .and_then(|()| branches::take_back(vault, &what, &operation.effects, request.confirmed, &mut undone));
+    if let Err(fault) = taken {
+        // What was done before it failed stays noted, so that it can be finished: both are idempotent.
+        if !files::any(&operation.effects) {
+            forget(vault);
+        }
+        return Err(fault);
+    }
+    operation.undone = true;
+    journal.write(&operation)?;
+    if let Some(mut original) = original {
+        original.undone = false;
+        // What was done again stands elsewhere than at first: another commit, another place for what was put away.
+        if let Some(again) = vault.operation.get() {
+            original.effects = journal.read(again)?.effects;
+        }
+        journal.write(&original)?;
+    }
+    Ok(undone)
+}
