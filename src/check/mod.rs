@@ -3,6 +3,7 @@
 //! A check looks at one file of a state of the vault ([`Item`]) and asks about the rest of that state through
 //! [`Tree`]. It reads nothing else and changes nothing. A new check is a new file and a line in [`ALL`].
 
+mod copy;
 mod generated;
 mod link;
 mod nearest;
@@ -141,7 +142,8 @@ impl std::fmt::Debug for Check {
 }
 
 /// Every check there is, in the order in which they run.
-pub static ALL: &[&Check] = &[&schema::CHECK, &link::CHECK, &path::CHECK, &generated::CHECK, &secret::CHECK];
+pub static ALL: &[&Check] =
+    &[&schema::CHECK, &link::CHECK, &path::CHECK, &generated::CHECK, &copy::CHECK, &secret::CHECK];
 
 /// All rules by their full names (`link.broken`), with their cases.
 pub fn rules() -> impl Iterator<Item = (String, &'static Case)> {

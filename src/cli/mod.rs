@@ -51,7 +51,7 @@ use crate::flow::reader::{Reader, Stands};
 use crate::flow::vault::Vault;
 use crate::model::clock::Env;
 use crate::model::fault::{Explain, Fault, Kind};
-use crate::model::finding::Finding;
+use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 pub(crate) use output::Output;
@@ -222,7 +222,7 @@ impl<'e> Session<'e> {
 
     /// Findings on the way, as warnings on stderr.
     pub(crate) fn problems(&self, problems: &[Finding]) {
-        for problem in problems {
+        for problem in problems.iter().filter(|problem| problem.severity > Severity::Info) {
             let place = problem.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
             self.out.warn(format!("{place}{}", problem.message));
         }

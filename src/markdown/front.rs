@@ -6,8 +6,9 @@ use std::ops::Range;
 use super::lines::Lines;
 use super::yaml::{self, Entry, Kind, Node};
 use crate::model::actor::Sensitivity;
+use crate::model::day;
 use crate::model::finding::{Finding, Severity};
-use crate::model::front_matter::{FrontMatter, MemoryType, SOURCES, STATUSES, TRUSTS};
+use crate::model::front_matter::{DATED, FrontMatter, MemoryType, SOURCES, STATUSES, TRUSTS};
 use crate::model::memory::Tag;
 
 /// A block over this many bytes is served as text.
@@ -15,10 +16,26 @@ const MAX_BYTES: usize = 1 << 20;
 /// How many lines of a head that cannot be read are searched for what must not be missed.
 const MAX_LINES: usize = 200;
 
+/// In which form a head is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// YAML between `---`; also of a file that has no head.
+    #[default]
+    Yaml,
+    /// TOML between `+++`.
+    Toml,
+    /// JSON.
+    Json,
+    /// Logseq's lines `key:: value`, which are part of the body too.
+    Lines,
+}
+
 /// What stands at a file's head.
 #[derive(Debug, Default)]
 pub(super) struct Front {
     pub(super) fields: FrontMatter,
+    /// Its form.
+    pub(super) form: Form,
     /// The values of its properties, where it could be read.
     pub(super) properties: Vec<Entry>,
     pub(super) tags: Vec<Tag>,
@@ -63,7 +80,9 @@ fn block(text: &str) -> Option<(Range<usize>, Range<usize>)> {
 
 /// Reads what stands at the head of a text.
 pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
-    let Some((yaml, block)) = block(text) else { return unclosed(text, names) };
+    let Some((yaml, block)) = block(text) else {
+        return super::other::read(text, names).unwrap_or_else(|| unclosed(text, names));
+    };
     let mut front = Front { block, yaml_start: yaml.start, ..Front::default() };
     let source = &text[yaml.clone()];
     front.fields.present = true;
@@ -83,9 +102,7 @@ pub(super) fn read(text: &str, names: &BTreeMap<String, String>) -> Front {
                 error("schema.duplicate-key", twice.line + 1, message)
                     .with_fix("keep one of them, or give the other another name")
             }));
-            front.fields.lines = entries.iter().map(|e| (e.key.clone(), e.line + 1)).collect();
-            front.fields.all = entries.iter().map(|e| (e.key.clone(), e.value.json())).collect();
-            typed(&mut front, &entries, names);
+            take(&mut front, &entries, names);
             front.properties = entries;
         }
         // An empty block says nothing, and is none.
@@ -211,6 +228,13 @@ fn cut_at_hash(source: &str, lines: &Lines, node: &Node, found: &mut Vec<Finding
     }
 }
 
+/// Takes the entries of a head in.
+pub(super) fn take(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>) {
+    front.fields.lines = entries.iter().map(|e| (e.key.clone(), e.line + 1)).collect();
+    front.fields.all = entries.iter().map(|e| (e.key.clone(), e.value.json())).collect();
+    typed(front, entries, names);
+}
+
 /// Fills the fields that Runebook knows. A value that means something else under our name leaves its field empty.
 fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>) {
     let get = |name: &str| -> Option<&Node> {
@@ -237,6 +261,10 @@ fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>)
     fields.created = date("created");
     fields.updated = date("updated");
     fields.occurred = date("occurred");
+    fields.dated = DATED.iter().find_map(|key| {
+        let said = entries.iter().find(|e| e.key.eq_ignore_ascii_case(key))?.value.text()?;
+        Some(said.trim().to_owned()).filter(|text| looks_like_date(text))
+    });
     fields.source = one_of("source", SOURCES);
     fields.trust = one_of("trust", TRUSTS);
     fields.confidence = share("confidence");
@@ -250,8 +278,12 @@ fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>)
         fields.tags =
             named.map(|tag| tag.trim_start_matches('#').to_owned()).filter(|t| !t.is_empty()).collect();
         let line = entries.iter().find(|e| std::ptr::eq(&e.value, node)).map_or(1, |e| e.line + 1);
-        front.tags = fields.tags.iter().map(|name| Tag { name: name.clone(), line }).collect();
+        front.tags = fields.tags.iter().map(|name| tag(name, line)).collect();
     }
+}
+
+pub(super) fn tag(name: &str, line: u32) -> Tag {
+    Tag { name: name.to_owned(), line }
 }
 
 /// What a value says of the sensitivity. One that is none of our words hides the memory from everybody who is not
@@ -266,10 +298,10 @@ fn sensitivity(value: Option<&str>) -> Sensitivity {
 }
 
 /// What a head that no parser reads says of its sensitivity, line by line.
-fn by_eye(head: &str, names: &BTreeMap<String, String>) -> Option<Sensitivity> {
+pub(super) fn by_eye(head: &str, names: &BTreeMap<String, String>) -> Option<Sensitivity> {
     let wanted = names.get("sensitivity").map_or("sensitivity", String::as_str);
     lines(head).take(MAX_LINES).find_map(|line| {
-        let (key, value) = line.split_once([':', '：'])?;
+        let (key, value) = line.split_once([':', '：', '='])?;
         if key.trim().trim_matches(['"', '\'']) != wanted {
             return None;
         }
@@ -278,19 +310,20 @@ fn by_eye(head: &str, names: &BTreeMap<String, String>) -> Option<Sensitivity> {
     })
 }
 
-/// Whether a text begins as `2026-11` does.
+/// Whether a text begins as `2026-11` does, or with a whole date in another form.
 fn looks_like_date(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.len() >= 7
+    let month = bytes.len() >= 7
         && bytes
             .iter()
             .take(7)
             .enumerate()
-            .all(|(at, b)| if at == 4 { *b == b'-' } else { b.is_ascii_digit() })
+            .all(|(at, b)| if at == 4 { *b == b'-' } else { b.is_ascii_digit() });
+    month || day::leading(text).is_some()
 }
 
 /// A list of words: a YAML list, or a text with separators between them.
-fn list(node: &Node, separators: &[char]) -> Vec<String> {
+pub(super) fn list(node: &Node, separators: &[char]) -> Vec<String> {
     let words: Vec<&str> = match &node.kind {
         Kind::List(items) => items.iter().filter_map(Node::text).collect(),
         Kind::Scalar(..) => node.text().map(|text| text.split(separators).collect()).unwrap_or_default(),

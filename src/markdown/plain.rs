@@ -8,7 +8,8 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 /// block ids. Of a link the shown text, of an image its alternative text, of code its text.
 #[must_use]
 pub fn plain(md: &str) -> String {
-    let md = wiki_words(&without_comments(md)).into_owned();
+    let md = super::noise::blanked(md);
+    let md = wiki_words(&without_comments(&md)).into_owned();
     let mut out = String::with_capacity(md.len());
     let mut definition = 0u32;
     for event in Parser::new_ext(&md, super::body::options()) {

@@ -42,7 +42,8 @@ pub fn passages(md: &str) -> Vec<Passage> {
     if super::body::is_dense(md) {
         return Vec::new();
     }
-    let md = without_comments(md);
+    let md = super::noise::blanked(md);
+    let md = without_comments(&md);
     let md = without_embeds(&md);
     let md = wiki_words(&md);
     let mut found = Found::default();

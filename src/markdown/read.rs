@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::front::Form;
 use super::lines::Lines;
-use super::{body, front, links};
+use super::{body, front, links, place};
 use crate::model::actor::Sensitivity;
 use crate::model::config::Config;
 use crate::model::finding::{Finding, Severity};
@@ -23,13 +24,13 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
     let (text, broken) = decode(bytes);
     let lines = Lines::of(&text);
     let head = front::read(&text, &config.fields);
-    let toml = toml_end(&text);
-    let structure = if head.block.is_empty() { toml } else { head.block.end };
-    let body_start = if head.readable { head.block.end } else { 0 };
+    let written = head.form != Form::Lines;
+    let structure = if written { head.block.end } else { 0 };
+    let body_start = if head.readable && written { head.block.end } else { 0 };
     let body = body::read(&text, structure, &lines);
     let (mut found, slips) = links::of_properties(&text, head.yaml_start, &head.properties, &lines);
     found.extend(body.links);
-    let template = body.template || is_template(&text[head.block.clone()]);
+    let template = body.template || is_template(&text[head.block.clone()]) || config.is_template(path);
     let mut problems: Vec<Finding> = broken.map(|at| broken_utf8(&lines, at)).into_iter().collect();
     if body.dense {
         let message = "the file has too many marks to be a note; it is served and searched as plain text";
@@ -45,12 +46,15 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
         body.headings.iter().find(|h| h.level == 1 && !h.text.is_empty()).map(|h| h.text.clone())
     });
     let mut seen = HashSet::new();
+    let mut fields = head.fields;
+    let title = title.unwrap_or_else(|| place::title(path, config));
+    place::read(path, config, &title, &mut fields);
     let tags = head.tags.into_iter().chain(body.tags).filter(|tag| seen.insert(tag.name.clone())).collect();
     Memory {
         path: path.clone(),
         body_start,
-        title: title.unwrap_or_else(|| path.stem().to_owned()),
-        front: head.fields,
+        title,
+        front: fields,
         headings: body.headings,
         links: found,
         tags,
@@ -67,7 +71,10 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
 #[must_use]
 pub fn sensitivity(bytes: &[u8], config: &Config) -> Option<Sensitivity> {
     let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    if !head.starts_with(b"---") {
+    // A head begins with its fence, with an object, or with a line of properties.
+    let first = head.split(|b| matches!(b, b'\n' | b'\r')).next().unwrap_or_default();
+    let may = ["---", "+++"].iter().any(|fence| first.starts_with(fence.as_bytes()));
+    if !may && !first.windows(2).any(|pair| pair == b"::") {
         return None;
     }
     front::read(&decode(bytes).0, &config.fields).fields.sensitivity
@@ -93,21 +100,6 @@ fn broken_utf8(lines: &Lines, at: usize) -> Finding {
     )
     .at_line(lines.line(at))
     .with_fix("save it as UTF-8 in your editor, or convert it with iconv")
-}
-
-/// The end of a block between `+++` lines at the head, which is another tool's; 0 where there is none.
-fn toml_end(text: &str) -> usize {
-    let mut at = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        at += line.len();
-        match (number, line.trim_end()) {
-            (0, "+++") => {}
-            (0, _) => return 0,
-            (_, "+++") => return at,
-            _ => {}
-        }
-    }
-    0
 }
 
 /// Whether a block of front matter waits for an engine that fills it in.

@@ -7,6 +7,7 @@ pub mod change;
 pub mod clock;
 pub mod commit;
 pub mod config;
+pub mod copy;
 pub mod day;
 pub mod embedding;
 pub mod event;

@@ -104,6 +104,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
         }
     };
     let shared = Arc::new(Mutex::new(&mut found));
+    let nested: Arc<Mutex<Vec<Finding>>> = Arc::default();
     let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
     WalkBuilder::new(&start)
@@ -119,7 +120,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
         .overrides(ignored)
         .max_depth(options.depth)
         .threads(if options.depth == Some(1) || options.only.is_some() { 1 } else { threads })
-        .filter_entry(filter(root, options))
+        .filter_entry(filter(root, options, &nested))
         .build_parallel()
         .run(|| {
             let mut own = Collector { into: Arc::clone(&shared), found: Walk::default() };
@@ -135,6 +136,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
                 WalkState::Continue
             })
         });
+    found.problems.append(&mut nested.lock().unwrap_or_else(PoisonError::into_inner));
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.directories.sort_unstable();
     found.problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
@@ -224,11 +226,22 @@ impl Walk {
 }
 
 /// Which entries are walked: what is no part of the vault is not, and nothing outside of [`WalkOptions::only`].
-fn filter(root: &Path, options: &WalkOptions) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
+fn filter(
+    root: &Path,
+    options: &WalkOptions,
+    nested: &Arc<Mutex<Vec<Finding>>>,
+) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
     let (root, only, directories_only) = (root.to_owned(), options.only.clone(), options.directories_only);
+    let nested = Arc::clone(nested);
     move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        if left_alone(entry) || (directories_only && !is_dir) {
+        let left = left_alone(entry);
+        if let Some(Left::Nested(what)) = left
+            && let Some(path) = entry.path().strip_prefix(&root).ok().and_then(vault_path)
+        {
+            nested.lock().unwrap_or_else(PoisonError::into_inner).push(left_out(&path, what));
+        }
+        if left.is_some() || (directories_only && !is_dir) {
             return false;
         }
         let Some(only) = &only else { return true };
@@ -245,15 +258,40 @@ fn leaves(real_root: &Path, link: &Path) -> bool {
     link.canonicalize().map_or(true, |target| !target.starts_with(real_root))
 }
 
-fn left_alone(entry: &DirEntry) -> bool {
-    if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        // A `.git` file stands in linked work trees and submodules.
-        return entry.depth() > 0 && entry.file_name() == ".git";
+/// Why an entry is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// It is ours or git's own.
+    Own,
+    /// It is a vault or repository within this one.
+    Nested(&'static str),
+}
+
+fn left_alone(entry: &DirEntry) -> Option<Left> {
+    if entry.depth() == 0 {
+        return None;
     }
-    entry.file_name() == ".git"
-        || entry.file_name() == ".runebook"
-        || entry.path().join(".git").symlink_metadata().is_ok()
-        || entry.path().join(".runebook").symlink_metadata().is_ok()
+    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        // A `.git` file stands in linked work trees and submodules.
+        return (entry.file_name() == ".git").then_some(Left::Own);
+    }
+    if entry.file_name() == ".git" || entry.file_name() == ".runebook" {
+        return Some(Left::Own);
+    }
+    let kind_of = |name: &str| entry.path().join(name).symlink_metadata().ok().map(|data| data.file_type());
+    match (kind_of(".runebook"), kind_of(".git")) {
+        (Some(_), _) => Some(Left::Nested("a vault of its own")),
+        (None, Some(kind)) if kind.is_file() => Some(Left::Nested("a submodule or another work tree")),
+        (None, Some(_)) => Some(Left::Nested("a git repository of its own")),
+        (None, None) => None,
+    }
+}
+
+/// That a directory is left alone, which its owner may not have thought of.
+fn left_out(path: &VaultPath, what: &str) -> Finding {
+    Finding::new("path.nested", Severity::Info, format!("it is {what} and is left alone"))
+        .in_file(path)
+        .with_fix("open it by itself, or move its notes out of it, or name it under `ignore` in .runebook/config.yaml")
 }
 
 fn excluded(root: &Path, globs: &[String]) -> Result<Override, Box<Finding>> {
@@ -343,7 +381,14 @@ mod tests {
         let options = WalkOptions { ignore: vec!["*.tmp".to_owned()], ..WalkOptions::default() };
         let found = walk(root, &options);
         assert_eq!(names(&found), ["a.md", "b/c.md", "日记/二.md"]);
-        assert_eq!(found.problems, []);
+        let told = |walk: &Walk| -> Vec<String> {
+            walk.problems
+                .iter()
+                .map(|p| format!("{} {:?}", p.rule, p.path.as_ref().map(VaultPath::as_str)))
+                .collect()
+        };
+        let nested = ["nested", "sub", "vault"].map(|path| format!("path.nested {:?}", Some(path)));
+        assert_eq!(told(&found), nested);
         assert_eq!(found.files[0].size, 1);
         let below = WalkOptions { below: VaultPath::parse("b").unwrap(), ..options };
         assert_eq!(names(&walk(root, &below)), ["b/c.md"]);

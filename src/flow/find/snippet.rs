@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::index::tokenizer::{Analyzer, is_cjk};
+use crate::markdown::noise;
 
 /// A piece of a memory's text on one line, with what matched in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -24,7 +25,8 @@ const WIDTH: usize = 180;
 /// the range begins with are told elsewhere and left out where something follows them.
 pub(super) fn cut(text: &str, range: Range<usize>, terms: &HashSet<String>) -> (Snippet, u32) {
     let (from, to) = (floor(text, range.start), floor(text, range.end));
-    let body = text.get(from..to).unwrap_or_default();
+    let body = noise::blanked(text.get(from..to).unwrap_or_default());
+    let body = body.as_ref();
     let marks = marked(body, terms);
     let start = window(body, &marks);
     let below = body[..start].matches('\n').count();

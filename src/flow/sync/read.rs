@@ -184,6 +184,12 @@ impl Desk<'_> {
         if kind == FileKind::Other {
             return (kind, bare(path, String::new(), Vec::new()), Vec::new());
         }
+        if self.config.foreign.ignores(path).is_some() {
+            // Links to it lead somewhere still.
+            let mut memory = bare(path, String::new(), Vec::new());
+            memory.front.sensitivity = markdown::sensitivity(bytes, self.config);
+            return (FileKind::Other, memory, Vec::new());
+        }
         if bytes[..bytes.len().min(8192)].contains(&0) {
             let finding = problem("index.binary", "it is not text".to_owned(), "give it another ending");
             let mut memory = bare(path, String::new(), vec![finding]);

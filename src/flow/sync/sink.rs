@@ -3,6 +3,7 @@
 use super::read::Parsed;
 use crate::catalog::{DocId, FileKind, NewDoc, State, Writer};
 use crate::index::text::{Entry, Facts, TextIndex, TextWriter};
+use crate::markdown::noise;
 use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 
@@ -57,7 +58,7 @@ impl<'a> Sink<'a> {
         let memory = &parsed.memory;
         let facts = facts(parsed);
         let tags: Vec<String> = memory.tags.iter().map(|tag| tag.name.clone()).collect();
-        let mut entry = Entry {
+        let entry = Entry {
             doc: id.0,
             ord: 0,
             path: memory.path.as_str(),
@@ -74,10 +75,8 @@ impl<'a> Sink<'a> {
             text.add(&entry)?;
         }
         for (ord, chunk) in parsed.chunks.iter().enumerate() {
-            entry.ord = ord as u64;
-            entry.headings = &chunk.headings;
-            entry.body = memory.text.get(chunk.range.clone()).unwrap_or_default();
-            text.add(&entry)?;
+            let body = noise::blanked(memory.text.get(chunk.range.clone()).unwrap_or_default());
+            text.add(&Entry { ord: ord as u64, headings: &chunk.headings, body: &body, ..entry })?;
         }
         Ok(())
     }

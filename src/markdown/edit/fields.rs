@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::entries::{Entry, Item, Written, entries};
 use super::{EditError, Page, line_end, read};
 use crate::markdown::compose::{Place, inline, is_plain, quoted, scalar};
-use crate::markdown::{front, yaml};
+use crate::markdown::front::{self, Form};
+use crate::markdown::yaml;
 
 /// The front matter as it can be edited.
 struct Head {
@@ -23,11 +24,19 @@ impl Head {
         let text = page.text();
         let front = front::read(text, &std::collections::BTreeMap::new());
         let first = text.lines().next().unwrap_or_default().trim_end();
+        match front.form {
+            Form::Toml => return Err(EditError::Foreign("TOML")),
+            Form::Json => return Err(EditError::Foreign("JSON")),
+            Form::Lines => return Err(EditError::Foreign("lines `key:: value`")),
+            Form::Yaml => {}
+        }
         if front.block.is_empty() {
             return match first {
                 // A rule, or front matter that is not closed: a block before it would be a second one.
                 "---" => Err(EditError::Unreadable(1)),
                 "+++" => Err(EditError::Foreign("TOML")),
+                // A block before a head of another form would be a second one.
+                "---json" | ";;;" => Err(EditError::Foreign("JSON")),
                 _ => Ok(Head { page, yaml: None, entries: Vec::new() }),
             };
         }
