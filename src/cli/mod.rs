@@ -25,6 +25,7 @@ mod log;
 mod ls;
 mod man;
 mod merge;
+mod model;
 mod mv;
 mod new;
 mod output;
@@ -162,6 +163,8 @@ enum Command {
     /// Merge a layer file, for git
     #[command(hide = true)]
     MergeDriver(hooks::DriverArgs),
+    /// Bring, choose and remove the model that search by meaning uses
+    Model(model::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -304,6 +307,7 @@ impl Command {
             Command::Reindex(args) => reindex::run(args, session),
             Command::Hooks(args) => hooks::run(args, session),
             Command::MergeDriver(args) => hooks::drive(&args, session),
+            Command::Model(args) => model::run(args, session),
             Command::Completions(args) => completions::run(args, session),
             Command::Man(args) => man::run(args, session),
         }
@@ -376,6 +380,7 @@ fn misnamed(error: &clap::Error) -> Option<(String, &'static str)> {
         "lint" | "validate" => "check",
         "history" => "log",
         "index" | "rebuild" => "reindex",
+        "models" => "model list",
         "verify" => "audit",
         "actors" => "actor list",
         "proposals" => "propose list",

@@ -28,6 +28,7 @@ mod links;
 mod memory_format;
 mod memory_properties;
 mod merge;
+mod models;
 mod propose;
 mod races;
 mod readme;

@@ -17,7 +17,7 @@ use crate::model::fault::{Explain, Kind};
 /// The variable that names a model, or `none`, for one run.
 pub(super) const VARIABLE: &str = "RUNEBOOK_MODEL";
 /// The variable that names the runtime library, as other programs have it too.
-const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
+pub(super) const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
 
 /// Who chose the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

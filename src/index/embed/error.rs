@@ -95,6 +95,20 @@ pub(super) fn one_line(text: &str) -> String {
     }
 }
 
+/// An error with what caused it, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let said = inner.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = inner.source();
+    }
+    one_line(&text)
+}
+
 impl Explain for EmbedError {
     fn kind(&self) -> Kind {
         Kind::Failed

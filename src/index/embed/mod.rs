@@ -7,15 +7,19 @@
 //! of threads.
 
 mod error;
+mod hub;
 mod lazy;
 mod model_dir;
 mod runtime;
+#[cfg(test)]
+mod tests;
 
 use std::num::NonZeroUsize;
 
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 
 pub use error::EmbedError;
+pub use hub::{Catalogued, catalogue, download};
 pub use lazy::Lazy;
 pub use model_dir::{ModelDir, hash_of};
 pub use runtime::{OLDEST, Runtime, library_name};
@@ -31,7 +35,6 @@ pub struct Embedder {
     model: TextEmbedding,
     directory: ModelDir,
     fingerprint: Fingerprint,
-    version: String,
 }
 
 impl std::fmt::Debug for Embedder {
@@ -51,7 +54,7 @@ impl Embedder {
         threads: NonZeroUsize,
     ) -> Result<Embedder, EmbedError> {
         let description = &directory.description;
-        let (environment, version) = runtime.load()?;
+        let environment = runtime.load()?;
         let mut files = directory.read()?;
         let mut take = |name: &str| files.remove(name).unwrap_or_default();
         let model = UserDefinedEmbeddingModel::new(
@@ -79,7 +82,7 @@ impl Embedder {
             Err(_) => return Err(EmbedError::open(path, "the runtime gave up over it")),
         };
         let fingerprint = description.fingerprint();
-        Ok(Embedder { model, directory: directory.clone(), fingerprint, version })
+        Ok(Embedder { model, directory: directory.clone(), fingerprint })
     }
 
     /// What decides which vector a text gets.
@@ -92,12 +95,6 @@ impl Embedder {
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.directory.description.dimensions
-    }
-
-    /// The version of the runtime: `1.32.0`.
-    #[must_use]
-    pub fn runtime_version(&self) -> &str {
-        &self.version
     }
 
     /// How many tokens a text has as a passage, with its prefix and the model's own marks; also when that is more than

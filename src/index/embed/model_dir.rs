@@ -67,15 +67,30 @@ impl ModelDir {
         })
     }
 
-    fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
+    /// Whether all files are there and have the size that they had; costs no reading.
+    ///
+    /// # Errors
+    /// When one is missing or has another size.
+    pub fn check_sizes(&self) -> Result<(), EmbedError> {
+        FILES.iter().try_for_each(|name| self.check_size(name).map(|_| ()))
+    }
+
+    fn check_size(&self, name: &str) -> Result<&ModelFile, EmbedError> {
         let Some(said) = self.description.files.get(name) else {
             return Err(self.bad(name, format!("{DESCRIPTION} does not name it")));
         };
-        let path = self.path.join(name);
-        let size = std::fs::metadata(&path).map_err(|why| self.bad(name, why.to_string()))?.len();
-        if size != said.bytes {
-            return Err(self.bad(name, format!("it has {size} bytes instead of {}", said.bytes)));
+        let size =
+            std::fs::metadata(self.path.join(name)).map_err(|why| self.bad(name, why.to_string()))?.len();
+        if size == said.bytes {
+            Ok(said)
+        } else {
+            Err(self.bad(name, format!("it has {size} bytes instead of {}", said.bytes)))
         }
+    }
+
+    fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
+        let said = self.check_size(name)?;
+        let path = self.path.join(name);
         let bytes = std::fs::read(&path).map_err(|why| self.bad(name, why.to_string()))?;
         if hash_of(&bytes) != *said {
             return Err(self.bad(name, "its SHA-256 is not the one that was imported".to_owned()));

@@ -1,0 +1,109 @@
+//! Trying a runtime and a model in a process of its own: what crashes there takes nothing else with it.
+
+use std::io::Read as _;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::choose::LIBRARY_VARIABLE;
+use super::error::ModelError;
+use crate::index::embed::{Embedder, ModelDir, Runtime};
+use crate::model::clock::{Env, Stopwatch};
+use crate::model::fault::Fault;
+
+/// How long the process may take. A good one takes a second.
+const PATIENCE: Duration = Duration::from_secs(120);
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// Sentences that mean different things and have the same length: to a model that does not know the script, they are
+/// the same.
+const ENGLISH: [&str; 2] = ["The cat sleeps on the warm stone.", "Our tax office raised the rate."];
+const CHINESE: [&str; 2] = ["猫在温暖的石头上睡觉。", "税务局今年提高了税率。"];
+
+/// What a runtime and a model can do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probed {
+    /// The version of the runtime.
+    pub runtime: String,
+    /// Whether the model tells English sentences apart.
+    pub english: bool,
+    /// Whether it tells Chinese sentences apart.
+    pub chinese: bool,
+}
+
+/// Loads the runtime that the environment names, and a model with it if one is given, in this process.
+///
+/// # Errors
+/// When one of them cannot be used.
+pub fn probe(runtime: &Runtime, model: Option<&Path>) -> Result<Probed, Fault> {
+    let mut probed = Probed { runtime: runtime.version()?, ..Probed::default() };
+    let Some(model) = model else { return Ok(probed) };
+    let mut embedder = Embedder::open(&ModelDir::at(model)?, runtime, NonZeroUsize::MIN)?;
+    probed.english = tells_apart(&mut embedder, ENGLISH)?;
+    probed.chinese = tells_apart(&mut embedder, CHINESE)?;
+    Ok(probed)
+}
+
+fn tells_apart(embedder: &mut Embedder, texts: [&str; 2]) -> Result<bool, Fault> {
+    let vectors = embedder.passages(&texts)?;
+    let cosine = vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum::<f32>();
+    Ok(cosine < 0.9999)
+}
+
+/// As [`probe`], in a process of its own.
+pub(super) fn probe_apart(
+    env: &Env,
+    library: Option<&Path>,
+    model: Option<&Path>,
+) -> Result<Probed, ModelError> {
+    let program =
+        std::env::current_exe().map_err(ModelError::io("looking for", Path::new("this program")))?;
+    let about = model.or(library).unwrap_or(Path::new("the model runtime"));
+    let failed = |why: String, hint: Option<String>| ModelError::Probe {
+        why: format!("{} cannot be used: {why}", about.display()),
+        hint,
+    };
+    let mut command = Command::new(&program);
+    command.args(["--json", "model", "probe"]).args(model);
+    command.env_clear().envs(&env.vars).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    if let Some(library) = library {
+        command.env(LIBRARY_VARIABLE, library);
+    }
+    let mut child = command.spawn().map_err(ModelError::io("starting", &program))?;
+    let watch = Stopwatch::start();
+    let status = loop {
+        match child.try_wait().map_err(ModelError::io("waiting for", &program))? {
+            Some(status) => break status,
+            None if watch.elapsed() > PATIENCE || env.go_on().is_err() => {
+                // Already gone, then.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(failed(
+                    format!("it did not answer within {} s", watch.elapsed().as_secs()),
+                    None,
+                ));
+            }
+            None => std::thread::sleep(GLANCE),
+        }
+    };
+    let mut said = String::new();
+    if let Some(out) = &mut child.stdout {
+        out.read_to_string(&mut said).map_err(ModelError::io("reading from", &program))?;
+    }
+    if status.success() {
+        return serde_json::from_str(&said).map_err(|why| failed(why.to_string(), None));
+    }
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+    let text = |name: &str| said["error"][name].as_str().map(str::to_owned);
+    Err(match text("message") {
+        Some(why) => ModelError::Probe { why, hint: text("hint") },
+        None => failed(
+            format!("it ended the process that tried it ({status})"),
+            Some("it is damaged, or made for another processor; get another one".to_owned()),
+        ),
+    })
+}
