@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::runner::{Sink, Subject};
 use super::{Case, Check, Occasion};
+use crate::markdown::renamed::heading_key;
 use crate::model::change::mode;
 use crate::model::finding::Severity;
 use crate::model::link::{Link, LinkForm, Resolution, name_key, resolve};
@@ -251,36 +252,43 @@ fn fragment(
     if let Some(Fragment::Block(id)) = link.place() {
         if !anchors.has(&Fragment::Block(id.clone())) {
             let message = format!("{shown}: {file} has no block ^{id}");
-            sink.add_naming("block", line, message, None, std::slice::from_ref(file));
+            let fix = renamed(link, file, subject);
+            sink.add_naming("block", line, message, fix, std::slice::from_ref(file));
         }
     } else if !link.place().map_or_else(|| anchors.has_heading(fragment), |place| anchors.has(&place)) {
-        let wanted = plain(fragment.rsplit('#').next().unwrap_or(fragment));
+        let wanted = heading_key(fragment.rsplit('#').next().unwrap_or(fragment));
         let near = super::nearest::word(&wanted, anchors.headings.iter().map(String::as_str));
         let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
-        let fix = near.map(|near| format!("did you mean #{near}?"));
+        let fix = renamed(link, file, subject).or_else(|| near.map(|near| format!("did you mean #{near}?")));
         let message = format!("{shown}: {file} has no heading “{fragment}”");
         sink.add_naming("heading", line, message, fix, std::slice::from_ref(file));
     }
+}
+
+/// Whether the part that a link names got another name since the last commit, as a question with the way out.
+fn renamed(link: &Link, file: &VaultPath, subject: &Subject<'_>) -> Option<String> {
+    let text = match link.place()? {
+        Fragment::Heading(names) => names.join("#"),
+        Fragment::Block(id) => format!("^{id}"),
+        Fragment::Lines(..) => return None,
+    };
+    let new = subject.renames(file)?.fragment(&text, link.form == LinkForm::Markdown)?;
+    Some(format!("was it renamed to #{new}? `runebook check --fix` lets the links follow"))
 }
 
 fn is_lines(fragment: &str) -> bool {
     fragment.strip_prefix('L').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// A heading as links to it are compared: Obsidian writes it without its marks, forges as a slug.
-fn plain(heading: &str) -> String {
-    name_key(heading).chars().filter(|c| c.is_alphanumeric()).collect()
-}
-
 /// What links into a file can name.
 #[derive(Debug, Default)]
 pub struct Anchors {
-    /// Headings in order, by [`plain`].
+    /// Headings in order, by [`heading_key`].
     headings: Vec<String>,
     /// The same as they are written.
     shown: Vec<String>,
     blocks: HashSet<String>,
-    /// Names that HTML gives (`<a name="…">`, `id="…"`), by [`plain`].
+    /// Names that HTML gives (`<a name="…">`, `id="…"`), by [`heading_key`].
     html: HashSet<String>,
 }
 
@@ -291,11 +299,11 @@ impl Anchors {
         let mut html = HashSet::new();
         for mark in ["id=\"", "name=\""] {
             for rest in memory.body().split(mark).skip(1) {
-                html.extend(rest.split('"').next().filter(|name| name.len() < 200).map(plain));
+                html.extend(rest.split('"').next().filter(|name| name.len() < 200).map(heading_key));
             }
         }
         Anchors {
-            headings: memory.headings.iter().map(|h| plain(&h.text)).collect(),
+            headings: memory.headings.iter().map(|h| heading_key(&h.text)).collect(),
             shown: memory.headings.iter().map(|h| h.text.clone()).collect(),
             blocks: memory.blocks.iter().map(|b| b.id.to_lowercase()).collect(),
             html,
@@ -315,14 +323,14 @@ impl Anchors {
     /// Whether the headings of a path `A#B` come in that order.
     fn has_heading(&self, fragment: &str) -> bool {
         let mut rest = self.headings.iter();
-        let in_order = fragment.split('#').map(plain).all(|part| rest.any(|heading| *heading == part));
+        let in_order = fragment.split('#').map(heading_key).all(|part| rest.any(|heading| *heading == part));
         // A heading may hold a `#` itself, and forges number headings of one name (`-1`).
-        let whole = plain(fragment);
+        let whole = heading_key(fragment);
         let unnumbered = fragment.rsplit_once('-').filter(|(_, n)| n.bytes().all(|b| b.is_ascii_digit()));
         in_order
             || self.headings.contains(&whole)
             || self.html.contains(&whole)
-            || unnumbered.is_some_and(|(name, _)| self.headings.contains(&plain(name)))
+            || unnumbered.is_some_and(|(name, _)| self.headings.contains(&heading_key(name)))
     }
 }
 
@@ -355,7 +363,8 @@ mod tests {
     #[test]
     fn headings_are_compared_as_links_write_them() {
         let headings = ["Set up `git`", "Part 1: Start", "Details", "C# notes"];
-        let anchors = Anchors { headings: headings.iter().map(|h| plain(h)).collect(), ..Anchors::default() };
+        let anchors =
+            Anchors { headings: headings.iter().map(|h| heading_key(h)).collect(), ..Anchors::default() };
         for there in
             ["Set up git", "set-up-git", "Part 1 Start", "Part 1 Start#Details", "details-1", "C# notes"]
         {

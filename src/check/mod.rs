@@ -37,6 +37,10 @@ pub trait Tree {
     fn has_backlink(&self, path: &VaultPath) -> bool;
     /// How many links of other files led to this one, which is gone, and lead to nothing without it.
     fn lost_links(&self, path: &VaultPath) -> usize;
+    /// The bytes that a file had in the last commit, where a person's edits are judged.
+    fn before(&self, _path: &VaultPath) -> Option<Vec<u8>> {
+        None
+    }
     /// Files whose names are like this one (a link's target that leads nowhere), best first, at most three.
     fn nearest(&self, name: &str) -> Vec<VaultPath>;
 }

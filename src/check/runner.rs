@@ -9,6 +9,7 @@ use super::link::Anchors;
 use super::schema::Schema;
 use super::{ALL, Check, Item, Occasion, Place, Settings, Tree};
 use crate::markdown;
+use crate::markdown::renamed::Renames;
 use crate::model::change::mode;
 use crate::model::finding::{Finding, Severity};
 use crate::model::memory::Memory;
@@ -51,6 +52,15 @@ impl Subject<'_> {
         })
     }
 
+    /// What the headings and blocks of a file are called otherwise than in the last commit; found out once.
+    pub(super) fn renames(&self, file: &VaultPath) -> Option<Arc<Renames>> {
+        self.kept.renames.get(file, || {
+            let (before, now) = (self.tree.before(file)?, self.tree.read(file)?);
+            let read = |bytes: &[u8]| markdown::read(file, bytes, self.settings.config);
+            (before != now).then(|| Renames::between(&read(&before), &read(&now)))
+        })
+    }
+
     /// A JSON Schema of the vault; read once.
     pub(super) fn schema(&self, file: &VaultPath, compile: fn(&[u8]) -> Schema) -> Option<Arc<Schema>> {
         self.kept.schemas.get(file, || self.tree.read(file).map(|bytes| compile(&bytes)))
@@ -61,6 +71,7 @@ impl Subject<'_> {
 #[derive(Default)]
 struct Kept {
     anchors: Once<VaultPath, Anchors>,
+    renames: Once<VaultPath, Renames>,
     schemas: Once<VaultPath, Schema>,
 }
 

@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Report only this check (`link`) or rule (`link.broken`); may be given several times
     #[arg(long, value_name = "RULE")]
     rule: Vec<String>,
-    /// Mend what has one exact fix: links after a rename that was made outside, full-width colons
+    /// Mend what has one exact fix: links after renames that were made outside (of files, headings, blocks; committed
+    /// or not), links by an alias, full-width colons
     #[arg(long, conflicts_with = "proposal")]
     fix: bool,
     /// With --fix: show what would be done, and do nothing
@@ -91,15 +92,27 @@ fn show_fixed(session: &mut Session<'_>, fixed: &Fixed) {
             Sign::Similar => "much the same content",
         };
         let (from, to) = (out.plain(one.from.as_str()), out.paint(Tone::Path, one.to.as_str()));
-        out.line(format!("{to}  (was {from}: {by})"));
+        let commit = one.commit.map_or(String::new(), |commit| format!(", renamed in {}", commit.short()));
+        out.line(format!("{to}  (was {from}: {by}{commit})"));
+    }
+    for part in &fixed.parts {
+        let (old, new) = (out.plain(&part.old), format!("{}#{}", part.path, part.new));
+        let new = out.paint(Tone::Path, new);
+        out.line(format!("{new}  (was #{old})"));
     }
     super::mv::show(out, &fixed.links, fixed.dry_run, verbose);
     for line in &fixed.lines {
         let path = out.paint(Tone::Path, line.path.as_str());
         out.line(format!("{path}:{}: {} → {}", line.line, one_line(&line.old), one_line(&line.new)));
     }
-    if fixed.renamed.is_empty() && fixed.lines.is_empty() {
+    let nothing = fixed.renamed.is_empty() && fixed.lines.is_empty() && fixed.links.healed.is_empty();
+    if nothing {
         out.note("nothing that can be mended without a person");
+    }
+    if let Some(back) = &fixed.looked_back {
+        let commits = if back.commits == 1 { "commit" } else { "commits" };
+        let rest = if back.complete { "" } else { "; older ones were not looked at" };
+        out.note(format!("looked back through {} {commits} for what links still name{rest}", back.commits));
     }
 }
 

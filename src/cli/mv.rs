@@ -6,9 +6,11 @@ use super::{Done, Session};
 use crate::flow::heal::Healing;
 use crate::flow::mv::{self, MoveOptions};
 use crate::flow::reader::Reader;
+use crate::flow::vault::Vault;
 use crate::flow::{locate, own};
 use crate::model::access::{Access, View};
 use crate::model::fault::Fault;
+use crate::model::uri::Uri;
 
 /// The arguments of `runebook mv`.
 #[derive(Debug, clap::Args)]
@@ -16,13 +18,15 @@ use crate::model::fault::Fault;
   runebook mv user/memories/seats.md user/memories/preferences/
   runebook mv resources/old.md resources/new.md
   runebook mv --dry-run resources/drafts resources/notes
+  runebook mv 'resources/wifi.md#Key' '#Password'     a heading, with the links to it
+  runebook mv 'resources/wifi.md#^k1' '#^key'         the id of a block
 Edits that were not committed move along; nothing is written over. Links that would no longer lead there are
 changed, each in the form that it has; all others stay as they are.")]
 pub(crate) struct Args {
     /// What to move: a URI, a path from where you stand or from the vault's root
     #[arg(value_name = "FROM")]
     from: String,
-    /// Where to: a new name, or a directory
+    /// Where to: a new name, or a directory; for a heading or block its new name behind a `#`
     #[arg(value_name = "TO")]
     to: String,
     /// Show what would be done, and do nothing
@@ -39,9 +43,12 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     vault.root()?;
     let reader = Reader::new(&vault, Access { actor, view: View::WorkTree })?;
     let from = locate::find(&reader, &args.from, &session.directory())?;
+    let options = MoveOptions { keep_links: args.keep_links, dry_run: args.dry_run };
+    if from.uri.fragment.is_some() || args.to.starts_with('#') {
+        return rename_part(&from.uri, &args.to, options, &vault, session);
+    }
     let mut to = locate::place(&vault, &args.to, &session.directory())?;
     to.directory |= args.to.ends_with('/');
-    let options = MoveOptions { keep_links: args.keep_links, dry_run: args.dry_run };
     let moved = mv::mv(&vault, &from, &to, options, &Bar::new(session))?;
     if session.out.json {
         session.out.document(&moved);
@@ -55,6 +62,30 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     if !moved.dry_run {
         session.out.note("`runebook commit` puts the move on the approved branch");
     }
+    Ok(Done::Yes)
+}
+
+/// A heading or block gets another name. The new one may be written with the file before it, as the old one is.
+fn rename_part(
+    of: &Uri,
+    to: &str,
+    options: MoveOptions,
+    vault: &Vault<'_>,
+    session: &mut Session<'_>,
+) -> Result<Done, Fault> {
+    let (file, new) = to.split_once('#').unwrap_or((to, ""));
+    let same = file.is_empty() || locate::place(vault, file, &session.directory())?.path == of.path;
+    let new = if same { new } else { "" };
+    let renamed = mv::rename_part(vault, of, new, options, &Bar::new(session))?;
+    if session.out.json {
+        session.out.document(&renamed);
+        return Ok(Done::Yes);
+    }
+    let new = format!("{}#{}", renamed.path, renamed.new);
+    let (old, new) = (session.out.plain(&renamed.old), session.out.paint(Tone::Path, new));
+    let was = if renamed.dry_run { "would be renamed from" } else { "was" };
+    session.out.line(format!("{new}  ({was} #{old})"));
+    show(&mut session.out, &renamed.links, renamed.dry_run, session.globals.verbose);
     Ok(Done::Yes)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::heal::{self, Healing, Moves};
+use super::heal::{self, Healing, Moves, Part};
 use super::locate::Target;
 use super::own::{OwnError, admit};
 use super::progress::Progress;
@@ -15,7 +15,7 @@ use super::undo;
 use super::vault::Vault;
 use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
-use crate::model::uri::Uri;
+use crate::model::uri::{Fragment, Uri};
 use crate::store::files::{self, FileError};
 use crate::store::operations::Effect;
 
@@ -96,6 +96,71 @@ pub fn mv(
         return Err(fault);
     }
     Ok(moved(heal::write(vault, plan, &now)?))
+}
+
+/// What renaming a heading or block did.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PartRenamed {
+    /// The file.
+    pub path: VaultPath,
+    /// What the heading or block (`^id`) was called.
+    pub old: String,
+    /// What it is called.
+    pub new: String,
+    /// Whether nothing was done, only shown.
+    pub dry_run: bool,
+    /// The links that follow it.
+    pub links: Healing,
+}
+
+/// Gives a heading other words, or a block another id, and the links to it the new name. `new` is what stands behind
+/// the `#`.
+///
+/// # Errors
+/// When there is no such part, another one has the name, or the file cannot be written; nothing has changed then.
+pub fn rename_part(
+    vault: &Vault<'_>,
+    of: &Uri,
+    new: &str,
+    options: MoveOptions,
+    progress: &dyn Progress,
+) -> Result<PartRenamed, Fault> {
+    let no_part = || OwnError::NoPart(of.path.clone());
+    let old = of.fragment.clone().ok_or_else(no_part)?;
+    let is_block = matches!(old, Fragment::Block(_));
+    let new = match (new.strip_prefix('^'), is_block) {
+        (Some(id), true) => id.trim().to_owned(),
+        (None, false) => new.trim().to_owned(),
+        _ => return Err(no_part().into()),
+    };
+    if new.is_empty() {
+        return Err(no_part().into());
+    }
+    let part = Part { path: of.path.clone(), old, new };
+    let mut plan = heal::of_part(vault, &part, options.keep_links, progress)?;
+    let mark = if is_block { "^" } else { "" };
+    let (old, new) = (part.old.to_string(), format!("{mark}{}", part.new));
+    let done = |links| {
+        let (path, dry_run) = (part.path.clone(), options.dry_run);
+        PartRenamed { path, old: old.clone(), new: new.clone(), dry_run, links }
+    };
+    if options.dry_run {
+        return Ok(done(heal::preview(plan)));
+    }
+    // Without the name itself no link may follow it.
+    let own = plan.rewrites.remove(0);
+    let job = files::Replacement { path: &own.path, old: &own.old, new: &own.new };
+    let effect = Effect::file(&own.path, Some(&own.old), Some(&own.new));
+    undo::note(vault, &format!("rename #{old} of {} to #{new}", own.path), effect.into_iter().collect())?;
+    let written = files::replace_all(vault.root()?, &[job]).into_iter().next();
+    if written.transpose()? != Some(true) {
+        undo::forget(vault);
+        return Err(OwnError::Changed(part.path.clone()).into());
+    }
+    let mut links = heal::write(vault, plan, &VaultPath::clone)?;
+    links.files += u64::from(!own.links.is_empty());
+    links.healed.splice(0..0, own.links);
+    Ok(done(links))
 }
 
 /// Gives a file or directory its new name.

@@ -71,6 +71,22 @@ pub enum OwnError {
         /// Where to.
         to: VaultPath,
     },
+    /// Somebody else writes the file.
+    #[error("`{0}` was changed by somebody else meanwhile; nothing was done")]
+    Changed(VaultPath),
+    /// A heading or block of that name is there.
+    #[error("`{path}` has a part `{name}` already, so links could mean either")]
+    PartExists {
+        /// The file.
+        path: VaultPath,
+        /// The new name.
+        name: String,
+    },
+    /// What was named is no heading and no block.
+    #[error(
+        "a heading (`#Old`) or a block (`#^old`) of `{0}` gets another name, and the new one begins with `#` too"
+    )]
+    NoPart(VaultPath),
     /// The file system refuses.
     #[error("{doing} `{path}`: {why}")]
     Io {
@@ -87,7 +103,7 @@ impl Explain for OwnError {
     fn kind(&self) -> Kind {
         match self {
             OwnError::Agent { .. } => Kind::NotAllowed,
-            OwnError::Twin { .. } => Kind::Conflict,
+            OwnError::Twin { .. } | OwnError::PartExists { .. } | OwnError::Changed(_) => Kind::Conflict,
             OwnError::Io { .. } => Kind::Failed,
             _ => Kind::Usage,
         }
@@ -113,6 +129,9 @@ impl Explain for OwnError {
             OwnError::BelowFile(_) | OwnError::Root | OwnError::IntoItself { .. } => {
                 Some("choose another place".to_owned())
             }
+            OwnError::Changed(_) => Some("look at it and try again".to_owned()),
+            OwnError::PartExists { .. } => Some("choose other words".to_owned()),
+            OwnError::NoPart(path) => Some(format!("for example: runebook mv '{path}#Old' '#New'")),
             OwnError::Io { why, .. } if why.kind() == std::io::ErrorKind::CrossesDevices => {
                 Some("it lies on another file system: move it with your system's tools".to_owned())
             }

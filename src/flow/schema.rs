@@ -48,6 +48,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("model-runtime", of::<super::models::Registered>()),
         ("model-use", of::<super::models::Used>()),
         ("mv", of::<super::mv::Moved>()),
+        ("mv-part", of::<super::mv::PartRenamed>()),
         ("new", of::<super::own::Made>()),
         ("rm", of::<super::remove::Removed>()),
         ("doctor", of::<super::doctor::Report>()),

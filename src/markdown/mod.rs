@@ -15,6 +15,7 @@ pub mod plain;
 pub mod prose;
 mod read;
 pub mod relink;
+pub mod renamed;
 pub mod sections;
 pub mod tokens;
 mod yaml;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::Parser;
+use pulldown_cmark::{Event, Parser, Tag};
 
 use super::links;
 use crate::model::link::{Link, LinkForm};
@@ -41,20 +41,101 @@ const MAX_SOURCE: usize = 16 << 10;
 /// cannot be written in that form, or the link names a revision, which keeps its old names.
 #[must_use]
 pub fn retarget(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
-    let places = places(memory, link)?;
-    places
-        .into_iter()
-        .map(|(range, context)| {
-            let raw = memory.text.get(range.clone())?;
-            let new = written(raw, new, context, link.form)?;
-            Some(match context {
-                Context::Scalar | Context::Wiki | Context::WikiAddress if link.relation.is_some() => {
-                    in_yaml(memory, link, range, new)
-                }
-                _ => TextEdit { range, new },
-            })
-        })
-        .collect()
+    let change = |spot: Spot| {
+        let raw = memory.text.get(spot.path.clone())?;
+        let new = written(raw, new, spot.context, link.form)?;
+        Some(placed(memory, link, spot.path, spot.context, new))
+    };
+    places(memory, link)?.into_iter().map(change).collect()
+}
+
+/// The changes that give a link of a memory the fragment `new` (without its `#`; names of headings as they read, or
+/// `^id`), in the form and encoding that it has. `None` as for [`retarget`], or where it has no fragment now.
+#[must_use]
+pub fn refragment(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
+    let change = |spot: Spot| {
+        let whole = memory.text.get(spot.path.end..spot.end)?;
+        let raw = whole.strip_prefix('#').or_else(|| whole.trim_start().strip_prefix('#'))?;
+        let range = spot.end - raw.trim_start().len()..spot.end;
+        let new = fragment_written(raw, new, spot.context)?;
+        Some(placed(memory, link, range, spot.context, new))
+    };
+    places(memory, link)?.into_iter().map(change).collect()
+}
+
+/// The changes that give a wikilink another target and leave what it shows: `[[alias]]` becomes `[[new|alias]]`, with
+/// `\\|` in a table. `None` where the target cannot be written so, or the link has another form.
+#[must_use]
+pub fn show_as(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
+    let mut edits = retarget(memory, link, new)?;
+    let [edit] = edits.as_mut_slice() else { return None };
+    let source = memory.text.get(link.range.clone()).filter(|source| source.ends_with("]]"))?;
+    if link.form != LinkForm::Wiki || link.text.is_some() || edit.range == link.range {
+        return (link.form == LinkForm::Wiki && link.text.is_some()).then_some(edits);
+    }
+    let bar = if link.relation.is_none() && in_table(memory, link.range.start) { "\\|" } else { "|" };
+    let close = link.range.start + source.len() - 2;
+    let shown = format!("{bar}{}", link.target);
+    if edit.range.end == close {
+        edit.new.push_str(&shown);
+    } else {
+        edits.push(TextEdit { range: close..close, new: shown });
+    }
+    Some(edits)
+}
+
+/// Whether a place in the text stands in a table, where `|` ends a cell.
+fn in_table(memory: &Memory, at: usize) -> bool {
+    let events = Parser::new_ext(memory.body(), super::body::options()).into_offset_iter();
+    let tables = events.filter(|(event, _)| matches!(event, Event::Start(Tag::Table(_))));
+    tables.map(|(_, range)| range).any(|range| (range.start..range.end).contains(&(at - memory.body_start)))
+}
+
+/// A fragment as it is written in its surroundings.
+fn fragment_written(raw: &str, new: &str, context: Context) -> Option<String> {
+    if new.is_empty() || new.chars().any(char::is_control) {
+        return None;
+    }
+    let unable: &[char] = match context {
+        Context::Wiki | Context::WikiAddress => &['|', '[', ']'],
+        _ => &[],
+    };
+    if new.contains(unable) {
+        return None;
+    }
+    let encoded = raw.contains('%') && percent_decoded(raw).is_some();
+    let all = encoded && raw.is_ascii() && percent_decoded(raw).is_some_and(|raw| !raw.is_ascii());
+    let must = |c: char| match context {
+        Context::Wiki => false,
+        Context::Bare => {
+            c == '%'
+                || (all && !c.is_ascii())
+                || c.is_whitespace()
+                || matches!(c, '(' | ')' | '<' | '>' | '\\' | '"')
+        }
+        Context::Angle => c == '%' || (all && !c.is_ascii()) || matches!(c, '<' | '>' | '\\'),
+        Context::WikiAddress | Context::Scalar => c == '%' || (encoded && c == ' ') || (all && !c.is_ascii()),
+    };
+    Some(encode(new, must))
+}
+
+/// A change of a part of a link, in quotes where it needs some.
+fn placed(memory: &Memory, link: &Link, range: Range<usize>, context: Context, new: String) -> TextEdit {
+    match context {
+        Context::Scalar | Context::Wiki | Context::WikiAddress if link.relation.is_some() => {
+            in_yaml(memory, link, range, new)
+        }
+        _ => TextEdit { range, new },
+    }
+}
+
+/// Where the parts of a link stand in its memory's text.
+struct Spot {
+    /// The path: behind the scheme, before `#`.
+    path: Range<usize>,
+    /// Where the whole destination ends, with its fragment.
+    end: usize,
+    context: Context,
 }
 
 /// The text with some changes made, which must not overlap; `None` where they do.
@@ -75,10 +156,12 @@ pub fn apply(text: &str, edits: &[TextEdit]) -> Option<String> {
 }
 
 /// Where the target of a link stands.
-fn places(memory: &Memory, link: &Link) -> Option<Vec<(Range<usize>, Context)>> {
+fn places(memory: &Memory, link: &Link) -> Option<Vec<Spot>> {
     let source = memory.text.get(link.range.clone())?;
     let start = link.range.start;
-    let shift = |range: Range<usize>| start + range.start..start + range.end;
+    let spot = |path: Range<usize>, end: usize, context: Context| {
+        Some(vec![Spot { path: start + path.start..start + path.end, end: start + end, context }])
+    };
     let marks = source.len() - source.trim_start_matches('!').len();
     if source[marks..].starts_with("[[") && source.ends_with("]]") {
         let inner = marks + 2..source.len() - 2;
@@ -90,28 +173,28 @@ fn places(memory: &Memory, link: &Link) -> Option<Vec<(Range<usize>, Context)>> 
         return match name.strip_prefix(SCHEME) {
             Some(_) => {
                 let range = address(source, from..from + name.len())?;
-                Some(vec![(shift(range), Context::WikiAddress)])
+                spot(range, from + name.len(), Context::WikiAddress)
             }
             None => {
-                let name = name.split('#').next()?.trim_end();
-                Some(vec![(shift(from..from + name.len()), Context::Wiki)])
+                let path = name.split('#').next()?.trim_end();
+                spot(from..from + path.len(), from + name.len(), Context::Wiki)
             }
         };
     }
     if source.starts_with(SCHEME) {
         let range = address(source, 0..source.len())?;
-        return Some(vec![(shift(range), Context::Scalar)]);
+        return spot(range, source.len(), Context::Scalar);
     }
     if source.starts_with('<') && source.ends_with('>') {
         let range = address(source, 1..source.len() - 1)?;
-        return Some(vec![(shift(range), Context::Angle)]);
+        return spot(range, source.len() - 1, Context::Angle);
     }
     if source.ends_with(')')
         && let Some((range, angle)) = inline(source, link)
     {
+        let end = range.end;
         let range = address(source, range)?;
-        let context = if angle { Context::Angle } else { Context::Bare };
-        return Some(vec![(shift(range), context)]);
+        return spot(range, end, if angle { Context::Angle } else { Context::Bare });
     }
     definitions(memory, link)
 }
@@ -204,7 +287,7 @@ fn unescaped(raw: &str) -> String {
 }
 
 /// The destinations of the definitions that could be those of `[text][label]`.
-fn definitions(memory: &Memory, link: &Link) -> Option<Vec<(Range<usize>, Context)>> {
+fn definitions(memory: &Memory, link: &Link) -> Option<Vec<Spot>> {
     let body = memory.body();
     let parser = Parser::new_ext(body, super::body::options());
     let mut found = Vec::new();
@@ -216,9 +299,10 @@ fn definitions(memory: &Memory, link: &Link) -> Option<Vec<(Range<usize>, Contex
         let Some(source) = source else { continue };
         if is_target(&source[range.clone()], link) {
             let from = memory.body_start + span.start;
+            let end = from + range.end;
             let range = address(source, range)?;
             let context = if angle { Context::Angle } else { Context::Bare };
-            found.push((from + range.start..from + range.end, context));
+            found.push(Spot { path: from + range.start..from + range.end, end, context });
         }
     }
     (!found.is_empty()).then_some(found)
@@ -304,6 +388,7 @@ fn in_yaml(memory: &Memory, link: &Link, range: Range<usize>, new: String) -> Te
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::config::Config;
     use crate::model::path::VaultPath;
 
     /// The text after its first link got another target.
@@ -350,6 +435,34 @@ mod tests {
         ] {
             assert_eq!(changed(text, new).as_deref(), Some(result), "{text}");
         }
+    }
+
+    #[test]
+    fn a_fragment_keeps_its_form() {
+        let renamed = |text: &str, new: &str| {
+            let path = VaultPath::parse("a/b.md").unwrap();
+            let memory = crate::markdown::read(&path, text.as_bytes(), &Config::default());
+            apply(&memory.text, &refragment(&memory, &memory.links[0], new)?)
+        };
+        for (text, new, result) in [
+            ("see [[old#A b]].", "C d", "see [[old#C d]]."),
+            ("![[ old # A | t ]]", "B", "![[ old # B | t ]]"),
+            ("[[#A\\|t]]", "B", "[[#B\\|t]]"),
+            ("[[old#^a]]", "^b", "[[old#^b]]"),
+            ("[t](old.md#A%20b \"T\")", "C (d)", "[t](old.md#C%20%28d%29 \"T\")"),
+            ("[t](<old.md#A b>)", "C d", "[t](<old.md#C d>)"),
+            ("[t](#a)", "新", "[t](#新)"),
+            ("[t](#%E6%97%A7)", "新", "[t](#%E6%96%B0)"),
+            ("<viking://old.md#A b>", "C d", "<viking://old.md#C d>"),
+            ("[[viking://old.md#A%20b]]", "C d", "[[viking://old.md#C%20d]]"),
+            ("[t][r]\n\n[r]: old.md#A 'x'\n", "B", "[t][r]\n\n[r]: old.md#B 'x'\n"),
+            ("---\na: viking://old.md#A\n---\n", "B: c", "---\na: \"viking://old.md#B: c\"\n---\n"),
+        ] {
+            assert_eq!(renamed(text, new).as_deref(), Some(result), "{text}");
+        }
+        assert_eq!(renamed("[[old]]", "A"), None);
+        assert_eq!(renamed("[[old#A]]", "a|b"), None);
+        assert_eq!(renamed("<viking://a.md?rev=main#A>", "B"), None);
     }
 
     #[test]

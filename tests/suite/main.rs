@@ -21,6 +21,7 @@ mod find;
 mod follow;
 mod forge;
 mod heal;
+mod heal_later;
 mod index;
 mod init;
 mod layers;

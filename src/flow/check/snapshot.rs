@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::check::{Nearest, Tree};
+use crate::model::id::Oid;
 use crate::model::link::{Names, name_key};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::git::Repo;
 
 /// What one file adds to the names besides its own.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub(super) struct Snapshot {
     /// Only the keys that more than one file or directory has.
     twins: HashMap<String, Vec<VaultPath>>,
     nearest: OnceLock<Nearest>,
+    /// The tree of the last commit.
+    head: Option<Oid>,
 }
 
 impl Snapshot {
@@ -70,7 +74,24 @@ impl Snapshot {
         }
         twins.retain(|_, places| places.len() > 1);
         twins.values_mut().for_each(|places| places.sort());
-        Snapshot { root, files, directories, by_name, by_alias, by_id, twins, nearest: OnceLock::new() }
+        Snapshot {
+            root,
+            files,
+            directories,
+            by_name,
+            by_alias,
+            by_id,
+            twins,
+            nearest: OnceLock::new(),
+            head: None,
+        }
+    }
+}
+
+impl Snapshot {
+    /// With the tree of the last commit, for what was renamed since.
+    pub(super) fn since(self, head: Option<Oid>) -> Snapshot {
+        Snapshot { head, ..self }
     }
 }
 
@@ -116,6 +137,11 @@ impl Tree for Snapshot {
 
     fn lost_links(&self, _path: &VaultPath) -> usize {
         0 // Nothing is taken away from files as they stand.
+    }
+
+    fn before(&self, path: &VaultPath) -> Option<Vec<u8>> {
+        // Asked about few files, from many threads, which no repository's handle is for.
+        Repo::discover(&self.root).ok()?.file_at(self.head?, path).ok()?
     }
 
     fn nearest(&self, name: &str) -> Vec<VaultPath> {

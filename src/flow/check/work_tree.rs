@@ -20,6 +20,7 @@ use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::git::Head;
 use crate::store::walk::{FileStat, WalkOptions, walk};
 
 /// How often one rule was broken.
@@ -147,7 +148,12 @@ pub fn work_tree(
         progress.advance(1);
         (file.path.clone(), extra)
     });
-    let snapshot = Snapshot::new(root.clone(), named.collect());
+    let head = match vault.repo.head()? {
+        Head::Branch(_, oid) => oid,
+        Head::Detached(oid) => Some(oid),
+    };
+    let head = head.map(|oid| vault.repo.tree_of(oid)).transpose()?;
+    let snapshot = Snapshot::new(root.clone(), named.collect()).since(head);
     progress.end();
     vault.env.go_on()?;
 

@@ -4,11 +4,16 @@
 //! where it would not, as little as possible, in the form that it has. What is changed is read again, and kept only
 //! if every link of the memory leads where it shall.
 
+mod alias;
+mod committed;
+mod fix;
 pub(super) mod names;
 mod outside;
+mod parts;
+mod standing;
 mod target;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -28,8 +33,10 @@ use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
 use crate::store::files;
 use crate::store::operations::Effect;
+pub use fix::{Fixed, LookedBack, MendedLine, RenamedPart, fix};
 use names::Kept;
-pub use outside::{Fixed, MendedLine, Renamed, Sign, fix};
+pub use outside::{Renamed, Sign};
+pub(super) use parts::{Part, of_part};
 use target::{Place, leads_to};
 
 /// Which files stand elsewhere now.
@@ -97,6 +104,16 @@ pub struct Healing {
     pub left: Vec<LeftLink>,
 }
 
+impl Healing {
+    /// Takes in what another step did.
+    fn add(&mut self, other: Healing) {
+        self.files += other.files;
+        self.healed.extend(other.healed);
+        self.left.extend(other.left);
+        sort(self);
+    }
+}
+
 /// New bytes for a memory.
 #[derive(Debug)]
 pub(super) struct Rewrite {
@@ -104,7 +121,7 @@ pub(super) struct Rewrite {
     pub(super) path: VaultPath,
     pub(super) old: Vec<u8>,
     pub(super) new: Vec<u8>,
-    links: Vec<HealedLink>,
+    pub(super) links: Vec<HealedLink>,
 }
 
 /// What is to be done.
@@ -123,12 +140,25 @@ pub(super) struct Between<'n> {
     pub(super) broken_only: bool,
 }
 
+/// Why a link of a template stays.
+const TEMPLATE: &str = "it stands in a template, which is left alone";
+
 /// A memory whose links are looked at.
 struct Doc {
     /// Where it is read now.
     path: VaultPath,
     bytes: Vec<u8>,
     memory: Memory,
+}
+
+fn doc(path: &VaultPath, bytes: Vec<u8>, config: &Config) -> Doc {
+    let memory = markdown::read(path, &bytes, config);
+    Doc { path: path.clone(), bytes, memory }
+}
+
+/// A link as it is written.
+fn shown(memory: &Memory, link: &Link) -> String {
+    memory.text.get(link.range.clone()).unwrap_or(&link.target).to_owned()
 }
 
 /// Reads some memories and finds out which of their links must change. `home` says where a file that is read at a
@@ -150,8 +180,7 @@ pub(super) fn plan(
             .par_iter()
             .filter_map(|path| {
                 let bytes = files::read(root, path).ok()?;
-                let memory = markdown::read(path, &bytes, config);
-                (!memory.template).then(|| Doc { path: path.clone(), bytes, memory })
+                Some(doc(path, bytes, config))
             })
             .collect();
         for doc in &read {
@@ -176,9 +205,10 @@ fn one(
     let memory = &doc.memory;
     let mut edits: Vec<TextEdit> = Vec::new();
     let mut changed: Vec<(usize, Place)> = Vec::new();
-    let source = |link: &Link| memory.text.get(link.range.clone()).unwrap_or(&link.target).to_owned();
-    let left =
-        |link: &Link, why: String| LeftLink { path: after.clone(), line: link.line, link: source(link), why };
+    let left = |link: &Link, why: String| {
+        let (path, line) = (after.clone(), link.line);
+        LeftLink { path, line, link: shown(memory, link), why }
+    };
     for (index, link) in memory.links.iter().enumerate() {
         let Some(was) = leads_to(resolve(link, before, between.before)) else { continue };
         let shall = Place { path: between.moves.after(&was.path), ..was.clone() };
@@ -192,6 +222,12 @@ fn one(
         }
         // The file itself is gone: nothing to lead to.
         if !exists(&shall, between.after) {
+            continue;
+        }
+        if memory.template {
+            if !still {
+                plan.left.push(left(link, TEMPLATE.to_owned()));
+            }
             continue;
         }
         let written = target::ways(link, (before, after), &was, &shall).into_iter().find_map(|way| {
@@ -231,8 +267,8 @@ fn one(
                 HealedLink {
                     path: after.clone(),
                     line: old.line,
-                    old: source(old),
-                    new: read.text.get(new.range.clone()).unwrap_or(&new.target).to_owned(),
+                    old: shown(memory, old),
+                    new: shown(&read, new),
                 }
             };
             let links = changed.iter().map(link).collect();
@@ -299,7 +335,7 @@ pub(super) fn write(
     for (rewrite, result) in plan.rewrites.into_iter().zip(results) {
         match result {
             Ok(true) => {
-                out.files += 1;
+                out.files += u64::from(!rewrite.links.is_empty());
                 out.healed.extend(rewrite.links);
             }
             Ok(false) => out.left.extend(left_all(rewrite, "somebody changed the file meanwhile")),
@@ -312,7 +348,8 @@ pub(super) fn write(
 
 /// What [`write`] would do.
 pub(super) fn preview(plan: Plan) -> Healing {
-    let mut out = Healing { files: plan.rewrites.len() as u64, left: plan.left, ..Healing::default() };
+    let files = plan.rewrites.iter().filter(|rewrite| !rewrite.links.is_empty()).count() as u64;
+    let mut out = Healing { files, left: plan.left, ..Healing::default() };
     out.healed = plan.rewrites.into_iter().flat_map(|rewrite| rewrite.links).collect();
     sort(&mut out);
     out
@@ -356,6 +393,22 @@ pub(super) fn of_move(
     )
 }
 
+/// The memories with a link that may lead to a file, by its name or an alias; the file itself is not among them.
+fn referrers_by_name(catalog: &Catalog, side: Side, path: &VaultPath) -> Result<BTreeSet<VaultPath>, Fault> {
+    let mut docs = BTreeSet::new();
+    for key in std::iter::once(link_key(path.name())).chain(catalog.alias_keys(side, path)?) {
+        docs.extend(catalog.links_named(side, &key)?.into_iter().map(|link| link.from));
+    }
+    docs.remove(path);
+    Ok(docs)
+}
+
+/// The text under which the catalog keeps the links to a file of this name.
+fn link_key(name: &str) -> String {
+    let key = name_key(name);
+    key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
+}
+
 /// The memories whose links may lead elsewhere after a move: those that moved, and those with a link by a name that
 /// something moved from or to.
 fn referrers(
@@ -364,16 +417,14 @@ fn referrers(
     (old, new): (&VaultPath, &VaultPath),
     moved: &[VaultPath],
 ) -> Result<Vec<VaultPath>, Fault> {
-    let key = |name: &str| {
-        let key = name_key(name);
-        key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
-    };
-    let mut keys: std::collections::BTreeSet<String> = [key(old.name()), key(new.name())].into();
-    let mut docs: std::collections::BTreeSet<VaultPath> = std::collections::BTreeSet::new();
+    let mut keys: BTreeSet<String> = [link_key(old.name()), link_key(new.name())].into();
+    let mut docs: BTreeSet<VaultPath> = BTreeSet::new();
     for path in moved {
-        keys.insert(key(path.name()));
+        keys.insert(link_key(path.name()));
         keys.extend(catalog.alias_keys(side, path)?);
-        keys.extend(path.ancestors().take_while(|above| above.is_within(old)).map(|above| key(above.name())));
+        keys.extend(
+            path.ancestors().take_while(|above| above.is_within(old)).map(|above| link_key(above.name())),
+        );
         if path.is_markdown() {
             docs.insert(path.clone());
         }

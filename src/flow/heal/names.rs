@@ -113,3 +113,63 @@ impl Names for Moved<'_> {
         files
     }
 }
+
+/// The names as they were before some files moved: what is there now, with each of those at its old place.
+pub(in crate::flow) struct Shifted<'n> {
+    names: &'n dyn Names,
+    /// Where the files stand now.
+    now: BTreeSet<VaultPath>,
+    /// The old places by the key of their last segment.
+    before: BTreeMap<String, Vec<VaultPath>>,
+    /// The old place of each.
+    came: BTreeMap<VaultPath, VaultPath>,
+    directories: BTreeSet<VaultPath>,
+}
+
+impl<'n> Shifted<'n> {
+    /// `moves` says for each old place the new one.
+    pub(in crate::flow) fn new(names: &'n dyn Names, moves: &BTreeMap<VaultPath, VaultPath>) -> Shifted<'n> {
+        let mut before: BTreeMap<String, Vec<VaultPath>> = BTreeMap::new();
+        for path in moves.keys() {
+            before.entry(name_key(path.name())).or_default().push(path.clone());
+        }
+        Shifted {
+            names,
+            now: moves.values().filter(|to| !moves.contains_key(*to)).cloned().collect(),
+            before,
+            came: moves.iter().map(|(from, to)| (to.clone(), from.clone())).collect(),
+            directories: moves.keys().flat_map(VaultPath::ancestors).collect(),
+        }
+    }
+}
+
+impl Names for Shifted<'_> {
+    fn has_file(&self, path: &VaultPath) -> bool {
+        let before = self.before.get(&name_key(path.name())).is_some_and(|before| before.contains(path));
+        before || (!self.now.contains(path) && self.names.has_file(path))
+    }
+
+    fn has_directory(&self, path: &VaultPath) -> bool {
+        self.directories.contains(path) || self.names.has_directory(path)
+    }
+
+    fn files_named(&self, key: &str) -> Vec<VaultPath> {
+        let mut files = self.names.files_named(key);
+        files.retain(|file| !self.now.contains(file));
+        files.extend(self.before.get(key).into_iter().flatten().cloned());
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    fn files_with_alias(&self, key: &str) -> Vec<VaultPath> {
+        let mut files = self.names.files_with_alias(key);
+        for file in &mut files {
+            if let Some(from) = self.came.get(file) {
+                *file = from.clone();
+            }
+        }
+        files.sort();
+        files
+    }
+}

@@ -18,7 +18,7 @@ use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 
 pub use fields::{add_item, remove_item, set_field, unset_field, value};
-pub use sections::{rename_heading, set_section};
+pub use sections::{rename_block, rename_heading, rename_heading_at, set_section};
 
 /// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +60,9 @@ pub enum EditError {
     /// There is no such heading.
     #[error("there is no heading “{0}”")]
     NoHeading(String),
+    /// There is no such block.
+    #[error("there is no block ^{0}")]
+    NoBlock(String),
     /// The change would change something else too.
     #[error("{0} cannot be changed without changing something else too")]
     NotAlone(String),
@@ -68,7 +71,10 @@ pub enum EditError {
 impl Explain for EditError {
     fn kind(&self) -> Kind {
         match self {
-            EditError::NoField(_) | EditError::NoItem { .. } | EditError::NoHeading(_) => Kind::Nothing,
+            EditError::NoField(_)
+            | EditError::NoItem { .. }
+            | EditError::NoHeading(_)
+            | EditError::NoBlock(_) => Kind::Nothing,
             _ => Kind::Usage,
         }
     }
@@ -84,7 +90,10 @@ impl Explain for EditError {
             EditError::Foreign(_) | EditError::NoList(_) | EditError::NotAlone(_) => {
                 "change it in an editor, or replace the text with --old and --new".to_owned()
             }
-            EditError::NoField(_) | EditError::NoItem { .. } | EditError::NoHeading(_) => return None,
+            EditError::NoField(_)
+            | EditError::NoItem { .. }
+            | EditError::NoHeading(_)
+            | EditError::NoBlock(_) => return None,
         })
     }
 }

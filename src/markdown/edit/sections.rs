@@ -1,6 +1,7 @@
 //! The text of a section, and the words of a heading.
 
 use super::{EditError, Page, line_end, read};
+use crate::markdown::lines::Lines;
 use crate::markdown::sections::{locate, section};
 use crate::model::memory::{Heading, Memory};
 use crate::model::uri::Fragment;
@@ -94,14 +95,22 @@ fn before_footnotes(memory: &Memory, range: std::ops::Range<usize>, body: &str) 
 /// # Errors
 /// When there is no such heading, or the words would not be read as that heading.
 pub fn rename_heading(bytes: &[u8], names: &[String], words: &str) -> Result<Vec<u8>, EditError> {
+    rename_heading_at(bytes, heading(&Page::read(bytes)?.memory, names)?, words)
+}
+
+/// As [`rename_heading`], by the heading's number among all headings, counted from 0.
+///
+/// # Errors
+/// As [`rename_heading`].
+pub fn rename_heading_at(bytes: &[u8], index: usize, words: &str) -> Result<Vec<u8>, EditError> {
     let page = Page::read(bytes)?;
     let memory = &page.memory;
-    let index = heading(memory, names)?;
-    let old = &memory.headings[index];
+    let missing = || EditError::NoHeading(format!("number {}", index + 1));
+    let old = memory.headings.get(index).ok_or_else(missing)?;
     let source = &page.text()[old.range.clone()];
     let line = source.trim_start_matches([' ', '\t']);
     let marks = line.len() - line.trim_start_matches('#').len();
-    let not_alone = || EditError::NotAlone(format!("the heading “{}”", names.join("#")));
+    let not_alone = || EditError::NotAlone(format!("the heading “{}”", old.text));
     let from = source.len() - line.len() + marks;
     let from = from + source[from..].len() - source[from..].trim_start_matches([' ', '\t']).len();
     let mut to = if marks > 0 {
@@ -134,4 +143,28 @@ pub fn rename_heading(bytes: &[u8], names: &[String], words: &str) -> Result<Vec
             new.0 == old.0 && (new.1 == old.1 || (at == index && plain(new.1) == plain(old.1)))
         });
     if same && after.front == memory.front && !words.trim().is_empty() { Ok(out) } else { Err(not_alone()) }
+}
+
+/// Gives a block another id.
+///
+/// # Errors
+/// When there is no such block, or the new one cannot be an id: letters, digits and `-`.
+pub fn rename_block(bytes: &[u8], id: &str, new: &str) -> Result<Vec<u8>, EditError> {
+    let page = Page::read(bytes)?;
+    let blocks = &page.memory.blocks;
+    let found = blocks.iter().position(|block| block.id.eq_ignore_ascii_case(id));
+    let index = found.ok_or_else(|| EditError::NoBlock(id.to_owned()))?;
+    let lines = Lines::of(page.text());
+    let line = blocks[index].line;
+    let start = lines.start(line).unwrap_or_default();
+    let mark = page.text()[start..lines.end(line)].rfind(&format!("^{}", blocks[index].id));
+    let not_alone = || EditError::NotAlone(format!("the block ^{id}"));
+    let from = start + mark.ok_or_else(not_alone)? + 1;
+    let out = page.with(bytes, from..from + blocks[index].id.len(), new);
+    let after = read(&out);
+    let same = after.blocks.len() == blocks.len()
+        && after.blocks.iter().zip(blocks).enumerate().all(|(at, (now, was))| {
+            now.line == was.line && now.id == if at == index { new } else { was.id.as_str() }
+        });
+    if same && crate::markdown::is_block_id(new) { Ok(out) } else { Err(not_alone()) }
 }

@@ -1,0 +1,181 @@
+//! Links that follow what was renamed: headings, blocks, and files whose rename is committed already.
+
+use super::support::Sandbox;
+
+fn vault(files: &[(&str, &str)]) -> Sandbox {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    for (path, text) in files {
+        s.write(path, text);
+    }
+    s.run(&["commit", "-m", "Start"]).ok();
+    s
+}
+
+fn commit(s: &Sandbox, message: &str) {
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", message]);
+}
+
+/// `check --fix`: the findings that are left, such as fields that the policy of a path asks for, are no matter here.
+#[track_caller]
+fn fix(s: &Sandbox, more: &[&str]) {
+    let run = s.run(&[&["check", "--fix"], more].concat());
+    assert!(run.status < 2, "{}{}", run.out, run.err);
+}
+
+const WIFI: &str = "# Wi-Fi\n\n## Key: old\n\nThe key is on the back. ^k1\n\n### Guests\n\nSee [[#Key old]] and [k](#key-old).\n\n## Rest\n\nr\n";
+const REFERRER: &str = "---\nsee: \"[[wifi#Key old]]\"\n---\n[[wifi#Key old|k]] ![[wifi#Key old#Guests]] [k](../resources/wifi.md#key-old \"T\")\n\
+     [k](../resources/wifi.md#Key:%20old) <viking://resources/wifi.md#Key: old> [[wifi#Rest]] [[wifi#^k1]] `[[wifi#Key old]]`\n\
+     |a|\n|-|\n|[[wifi#Key old\\|k]]|\n\n[r]\n\n[r]: ../resources/wifi.md#Key:%20old\n";
+const HEALED: &str = "---\nsee: \"[[wifi#Pass word]]\"\n---\n[[wifi#Pass word|k]] ![[wifi#Pass word#Guests]] [k](../resources/wifi.md#pass-word \"T\")\n\
+     [k](../resources/wifi.md#Pass%20word) <viking://resources/wifi.md#Pass word> [[wifi#Rest]] [[wifi#^k1]] `[[wifi#Key old]]`\n\
+     |a|\n|-|\n|[[wifi#Pass word\\|k]]|\n\n[r]\n\n[r]: ../resources/wifi.md#Pass%20word\n";
+
+#[test]
+fn a_heading_and_its_referrers_get_a_new_name_together() {
+    let s = vault(&[("resources/wifi.md", WIFI), ("user/ref.md", REFERRER)]);
+    let shown = s.run(&["mv", "-n", "resources/wifi.md#Key: old", "#Pass word"]).ok().out;
+    assert!(shown.starts_with("resources/wifi.md#Pass word  (would be renamed from #Key: old)\n"), "{shown}");
+    assert!(shown.contains("10 links in 2 files would be changed"), "{shown}");
+    assert_eq!(s.read("user/ref.md"), REFERRER);
+    let json = s.run(&["mv", "resources/wifi.md#Key: old", "#Pass word", "--json"]).ok().json();
+    assert_eq!(json["links"]["left"], serde_json::json!([]));
+    assert_eq!(s.read("user/ref.md"), HEALED);
+    let own = WIFI
+        .replace("## Key: old", "## Pass word")
+        .replace("[[#Key old]] and [k](#key-old)", "[[#Pass word]] and [k](#pass-word)");
+    assert_eq!(s.read("resources/wifi.md"), own);
+    // A block.
+    s.run(&["mv", "resources/wifi.md#^k1", "resources/wifi.md#^key"]).ok();
+    assert!(s.read("resources/wifi.md").contains("on the back. ^key\n"));
+    assert!(s.read("user/ref.md").contains("[[wifi#^key]]"));
+    // What cannot be done is refused, and nothing changes.
+    let before = (s.read("resources/wifi.md"), s.read("user/ref.md"));
+    s.run(&["mv", "resources/wifi.md#Pass word", "#Rest"]).fails(3);
+    s.run(&["mv", "resources/wifi.md#Nothing", "#N"]).fails(1);
+    s.run(&["mv", "resources/wifi.md#Rest", "#^rest"]).fails(2);
+    s.run(&["mv", "resources/wifi.md#Rest", "user/other.md"]).fails(2);
+    s.run(&["mv", "resources/wifi.md#^key", "#^no id"]).fails(2);
+    assert_eq!(before, (s.read("resources/wifi.md"), s.read("user/ref.md")));
+    s.run(&["mv", "--keep-links", "resources/wifi.md#Rest", "#Other"]).ok();
+    assert!(s.read("user/ref.md").contains("[[wifi#Rest]]"));
+}
+
+#[test]
+fn of_two_headings_of_one_name_the_one_that_is_meant_is_followed() {
+    let s = vault(&[
+        ("a.md", "# A\n\n## Notes\n\n# B\n\n## Notes\n"),
+        ("r.md", "[[a#Notes]] [[a#B#Notes]] [x](a.md#notes-1)\n"),
+    ]);
+    s.run(&["mv", "a.md#B#Notes", "#Remarks"]).ok();
+    assert_eq!(s.read("a.md"), "# A\n\n## Notes\n\n# B\n\n## Remarks\n");
+    assert_eq!(s.read("r.md"), "[[a#Notes]] [[a#B#Remarks]] [x](a.md#Remarks)\n");
+    // The first of two: what named it follows, although another one has the name now.
+    s.write("a.md", "# A\n\n## Notes\n\n# B\n\n## Notes\n");
+    s.write("r.md", "[[a#Notes]] [[a#B#Notes]]\n");
+    s.run(&["mv", "a.md#A#Notes", "#First"]).ok();
+    assert_eq!(s.read("r.md"), "[[a#First]] [[a#B#Notes]]\n");
+}
+
+#[test]
+fn a_heading_renamed_in_an_editor_is_asked_about_and_healed() {
+    let s = vault(&[("resources/wifi.md", WIFI), ("user/ref.md", REFERRER)]);
+    s.write("resources/wifi.md", WIFI.replace("## Key: old", "## Pass word").replace("^k1", "^key"));
+    let found = s.run(&["check", "--rule", "link", "--all"]).ok().out;
+    assert!(
+        found.contains("was it renamed to #Pass word? `runebook check --fix` lets the links follow"),
+        "{found}"
+    );
+    assert!(found.contains("was it renamed to #^key?") && found.contains("has no block ^k1"), "{found}");
+    let dry = s.run(&["check", "--fix", "-n"]).ok().out;
+    assert!(dry.contains("resources/wifi.md#Pass word  (was #Key: old)"), "{dry}");
+    assert_eq!(s.read("user/ref.md"), REFERRER);
+    fix(&s, &[]);
+    assert_eq!(s.read("user/ref.md"), HEALED.replace("#^k1", "#^key"));
+    assert!(s.read("resources/wifi.md").contains("[[#Pass word]] and [k](#pass-word)"));
+    let again = s.run(&["check", "--fix", "--json"]).ok().json();
+    assert_eq!((&again["links"]["files"], &again["parts"]), (&serde_json::json!(0), &serde_json::json!([])));
+
+    // Committed already: the history says it.
+    let s = vault(&[("resources/wifi.md", WIFI), ("user/ref.md", REFERRER)]);
+    s.write("resources/wifi.md", WIFI.replace("## Key: old", "## Pass word"));
+    commit(&s, "By hand");
+    s.write("resources/wifi.md", s.read("resources/wifi.md") + "\nMore.\n");
+    commit(&s, "More");
+    let fixed = s.run(&["check", "--fix", "--json"]).ok().json();
+    assert_eq!(fixed["looked_back"], serde_json::json!({"commits": 2, "complete": true}));
+    assert_eq!(s.read("user/ref.md"), HEALED);
+}
+
+#[test]
+fn a_rename_that_is_committed_is_found_in_the_history() {
+    let long = "One line that is long enough.\nAnother line that is long enough.\nA third one.\n";
+    let s = vault(&[
+        ("resources/with-id.md", "---\nid: 01JDM3Z8Q6W5T9V2R4K7X1B0CE\n---\nWords.\n"),
+        ("resources/similar.md", long),
+        ("resources/note.md", "[s](similar.md) [[resources/similar|t]] [gone](never.md)\n"),
+        ("user/ref.md", "[[with-id]] [x](../resources/similar.md#A) <viking://resources/similar.md>\n"),
+    ]);
+    s.git(&["mv", "resources/with-id.md", "user/named.md"]);
+    s.write(
+        "user/named.md",
+        s.read("user/named.md").replace("Words.", "Other words altogether, many of them."),
+    );
+    commit(&s, "One");
+    s.git(&["mv", "resources/similar.md", "resources/like.md"]);
+    s.write("resources/like.md", format!("{long}And one more.\n"));
+    commit(&s, "Two");
+    std::fs::create_dir_all(s.vault().join("user/deep")).unwrap();
+    s.git(&["mv", "resources/like.md", "user/deep/alike.md"]);
+    s.git(&["mv", "resources/note.md", "user/deep/note.md"]);
+    commit(&s, "Three");
+    let shown = s.run(&["check", "--fix", "--dry-run"]).ok();
+    assert!(
+        shown
+            .out
+            .contains("user/deep/alike.md  (was resources/similar.md: much the same content, renamed in "),
+        "{}",
+        shown.out
+    );
+    assert!(
+        shown.out.contains("user/named.md  (was resources/with-id.md: the same id, renamed in "),
+        "{}",
+        shown.out
+    );
+    assert!(shown.err.contains("looked back through 4 commits"), "{}", shown.err);
+    fix(&s, &[]);
+    assert_eq!(s.read("user/ref.md"), "[[named]] [x](deep/alike.md#A) <viking://user/deep/alike.md>\n");
+    assert_eq!(s.read("user/deep/note.md"), "[s](alike.md) [[user/deep/alike|t]] [gone](never.md)\n");
+    // What was never there is looked for to the end of the history, and left.
+    let again = s.run(&["check", "--fix", "--json"]).ok().json();
+    assert_eq!(
+        (&again["links"]["files"], &again["renamed"]),
+        (&serde_json::json!(0), &serde_json::json!([]))
+    );
+}
+
+#[test]
+fn a_link_by_an_alias_gets_the_name() {
+    let text = "---\nabout: \"[[靠窗]]\"\n---\n[[靠窗]] [[靠窗#Why|w]] ![[靠窗]] [[twice]] `[[靠窗]]`\n\n|a|b|\n|-|-|\n|[[靠窗]]|x|\n";
+    let s = vault(&[
+        ("user/seats.md", "---\naliases: [靠窗]\n---\n# Seats\n\n## Why\n"),
+        ("user/one.md", "---\naliases: [twice]\n---\n"),
+        ("user/two.md", "---\naliases: [twice]\n---\n"),
+        ("user/ref.md", text),
+    ]);
+    let found = s.run(&["check", "--rule", "link.alias", "--all"]).ok().out;
+    assert!(found.contains("fix: write [[seats|靠窗]]"), "{found}");
+    fix(&s, &["user/seats.md"]);
+    assert_eq!(s.read("user/ref.md"), text, "only what was asked for");
+    fix(&s, &[]);
+    assert_eq!(
+        s.read("user/ref.md"),
+        "---\nabout: \"[[seats|靠窗]]\"\n---\n[[seats|靠窗]] [[seats#Why|w]] ![[seats|靠窗]] [[twice]] `[[靠窗]]`\n\n|a|b|\n|-|-|\n|[[seats\\|靠窗]]|x|\n"
+    );
+    // A name that others have too becomes a path.
+    s.write("resources/seats.md", "other\n");
+    s.write("agent/ref.md", "[[靠窗]]\n");
+    fix(&s, &[]);
+    assert_eq!(s.read("agent/ref.md"), "[[user/seats|靠窗]]\n");
+}
