@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::extract::{Candidate, budget, choose, cost, join, list};
+use super::OVERVIEW_TOKENS;
+use super::extract::{budget, cost};
 use super::leaf::{Leaf, link_name};
+use super::naming::Parts;
 use super::rows;
-use super::sentences::sentences;
-use super::terms::terms;
-use super::{ABSTRACT_TOKENS, OVERVIEW_TOKENS};
 use crate::markdown::prose::one_line;
 use crate::markdown::tokens::{estimate, is_cjk};
 use crate::model::memory::Memory;
@@ -41,8 +40,6 @@ pub struct Layers {
 
 /// The most tokens of `index.md`'s words in an overview.
 const OPENING: u32 = 600;
-/// The most tokens of the sentence in an abstract that is made from the children.
-const SENTENCE: u32 = 45;
 
 /// The layers of the directory `name` (empty for the root) from its `index.md`, its files and its directories, in any
 /// order; those that are not to be seen are left out by the caller. `None`: there is nothing in it.
@@ -53,7 +50,11 @@ pub fn directory(
     children: &[Child<'_>],
     below: &[Below<'_>],
 ) -> Option<Layers> {
-    let l0 = directory_abstract(name, index, children, below)?;
+    if index.is_none() && children.is_empty() && below.is_empty() {
+        return None;
+    }
+    let parts = Parts::of(name, index, children, below);
+    let l0 = parts.whole();
     let (children, below) = ordered(children, below);
     let title = match index.map(|leaf| leaf.title.as_str()).filter(|title| *title != "index") {
         Some(title) => title,
@@ -63,7 +64,8 @@ pub fn directory(
     let mut head = format!("# {}\n", escaped(title));
     match index.and_then(|leaf| leaf.opening.as_deref()).filter(|text| !text.is_empty()) {
         Some(opening) => head.push_str(&format!("\n{opening}\n")),
-        None if !l0.is_empty() => head.push_str(&format!("\n{}\n", escaped(&l0))),
+        // The names stand in the rows, so they are not said twice.
+        None if !parts.words.is_empty() => head.push_str(&format!("\n{}\n", escaped(&parts.words))),
         None => {}
     }
     let foot = leaving(index, &children, &below);
@@ -115,135 +117,8 @@ fn section(title: &str, rows: &[(String, String)], words: &Words, room: u32) -> 
     out
 }
 
-/// The abstract of a directory.
-#[must_use]
-pub fn directory_abstract(
-    name: &str,
-    index: Option<&Leaf>,
-    children: &[Child<'_>],
-    below: &[Below<'_>],
-) -> Option<String> {
-    if index.is_none() && children.is_empty() && below.is_empty() {
-        return None;
-    }
-    if let Some(l0) = index.map(|leaf| &leaf.l0).filter(|l0| !l0.is_empty()) {
-        return Some(l0.clone());
-    }
-    let (children, below) = ordered(children, below);
-    if let ([], [only]) = (children.as_slice(), below.as_slice())
-        && !only.l0.is_empty()
-    {
-        return Some(only.l0.to_owned());
-    }
-    let sentence = speaking(name, &children, below.is_empty());
-    let room = budget(ABSTRACT_TOKENS).saturating_sub(cost(&sentence) + cost(DASH));
-    let names = contents(&below, &spread(&children), room);
-    Some(match (sentence.is_empty(), names.is_empty()) {
-        (false, false) => format!("{sentence}{DASH}{names}"),
-        (false, true) => sentence,
-        (true, _) => names,
-    })
-}
-
-/// What stands between the sentence and the names in an abstract.
-const DASH: &str = " — ";
-/// What stands between names.
-const DOT: &str = " · ";
-/// How many children are looked at for the names: more never fit.
-const MOST_NAMES: usize = 200;
-
-/// The sentence that speaks for the whole directory: of a file that is named like it or introduces it, or is the only
-/// one. A sentence about one of many things would mislead.
-fn speaking(name: &str, children: &[&Child<'_>], alone: bool) -> String {
-    const INTRODUCES: &str = "introduction intro overview about start here home readme welcome guide help \
-         简介 介绍 概述 概览 关于 从这里开始 首页 入门";
-    let focus = terms(name);
-    let introduces = terms(INTRODUCES);
-    let mut all: Vec<Candidate<'_>> = Vec::new();
-    for child in children {
-        let title = terms(&child.leaf.title);
-        let says = |term: &u64| introduces.contains(term);
-        let other = title.iter().filter(|term| !focus.contains(term) && !says(term)).count() as u64;
-        let named = !focus.is_empty() && focus.iter().all(|term| title.contains(term));
-        let file = terms(child.name.trim_end_matches(".md"));
-        let opens = !file.is_empty() && file.iter().all(says);
-        let few = alone && children.len() == 1;
-        let close = other == 0 || other == 1 && focus.len() == 1;
-        if named && close || opens || few {
-            let place = if opens { 400 } else { 400 / (1 + other) };
-            all.extend(sentences(&child.leaf.l0).into_iter().map(|text| Candidate { text, place }));
-        }
-    }
-    let chosen = choose(&all, &focus, budget(SENTENCE), 1);
-    join(chosen.into_iter().map(|at| all[at].text))
-}
-
-/// The names of what a directory holds: its directories, then its files' titles. Where there is room for it, each
-/// directory with the first of its own names, `skills (Weekly review · 出差准备)`, or where there are files only, each
-/// with its first sentence.
-fn contents(below: &[&Below<'_>], files: &[(&str, &str)], room: u32) -> String {
-    let titles = || files.iter().map(|(title, _)| *title);
-    let plain = list(below.iter().map(|below| below.name).chain(titles()), DOT, room);
-    let rich: Vec<(&str, &str)> = match below {
-        [] => files.to_vec(),
-        below => below.iter().map(|below| (below.name, below.l0)).collect(),
-    };
-    let left = room.saturating_sub(cost(&plain));
-    let each = left / u32::try_from(rich.len().max(1)).unwrap_or(u32::MAX);
-    if each < budget(8) || files.len() == 1 && below.is_empty() {
-        return plain;
-    }
-    let named = rich.iter().map(|(name, l0)| {
-        let inner = list(names_in(l0), DOT, each.saturating_sub(cost(" ()")));
-        if inner.is_empty() { (*name).to_owned() } else { format!("{name} ({inner})") }
-    });
-    let named: Vec<String> = named.collect();
-    let rest = if below.is_empty() { Vec::new() } else { titles().collect() };
-    list(named.iter().map(String::as_str).chain(rest), DOT, room)
-}
-
-/// The names that an abstract lists, without what stands in parentheses behind them; of one that lists none, its
-/// sentences.
-fn names_in(l0: &str) -> Vec<&str> {
-    let names = l0.rsplit_once(DASH).map_or(l0, |(_, names)| names);
-    if !names.contains(DOT) {
-        return sentences(l0);
-    }
-    let (mut out, mut depth, mut start) = (Vec::new(), 0u32, 0);
-    for (at, c) in names.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            '·' if depth == 0 && names[..at].ends_with(' ') && names[at..].starts_with("· ") => {
-                out.push(&names[start..at - 1]);
-                start = at + "· ".len();
-            }
-            _ => {}
-        }
-    }
-    out.push(&names[start..]);
-    let bare =
-        |name: &&str| if name.ends_with(')') { name.find(" (").unwrap_or(name.len()) } else { name.len() };
-    out.into_iter().map(|name| &name[..bare(&name)]).collect()
-}
-
-/// The titles of the children with their abstracts, those first whose titles bring in new words.
-fn spread<'a>(children: &[&Child<'a>]) -> Vec<(&'a str, &'a str)> {
-    let mut seen: HashSet<u64> = HashSet::new();
-    let (mut first, mut later) = (Vec::new(), Vec::new());
-    for child in children.iter().take(MOST_NAMES) {
-        let terms = terms(&child.leaf.title);
-        let known = terms.iter().filter(|term| seen.contains(term)).count();
-        let into = if known * 2 > terms.len() { &mut later } else { &mut first };
-        into.push((child.leaf.title.as_str(), child.leaf.l0.as_str()));
-        seen.extend(terms);
-    }
-    first.extend(later);
-    first
-}
-
 /// Files by importance, date and name; directories by name.
-fn ordered<'a, 'b>(
+pub(super) fn ordered<'a, 'b>(
     children: &'b [Child<'a>],
     below: &'b [Below<'a>],
 ) -> (Vec<&'b Child<'a>>, Vec<&'b Below<'a>>) {

@@ -79,7 +79,7 @@ pub(super) fn choose(candidates: &[Candidate<'_>], focus: &[u64], room: u32, mos
 
 /// What the way a sentence is made is worth, in percent: one that leans on others, leads to a list or only points
 /// elsewhere says little by itself.
-fn manner(text: &str) -> u64 {
+pub(super) fn manner(text: &str) -> u64 {
     let head: String = text.chars().take(24).flat_map(char::to_lowercase).collect();
     let begins = |words: &[&str]| words.iter().any(|word| head.starts_with(word));
     let mut worth = 100;
@@ -93,6 +93,10 @@ fn manner(text: &str) -> u64 {
         "learn more",
         "for information",
         "refer to",
+        "read more",
+        "check out",
+        "visit ",
+        "click ",
         "参见",
         "参阅",
         "请参阅",
@@ -130,6 +134,21 @@ fn manner(text: &str) -> u64 {
         "注意",
     ]) {
         worth = worth * 60 / 100;
+    }
+    // Greetings and cheers.
+    if begins(&[
+        "hi,",
+        "hi!",
+        "hello",
+        "great,",
+        "congratulations",
+        "thank",
+        "welcome!",
+        "你好",
+        "恭喜",
+        "感谢",
+    ]) {
+        worth = worth * 35 / 100;
     }
     if text.ends_with(['?', '？']) {
         worth = worth * 60 / 100;

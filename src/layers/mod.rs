@@ -19,21 +19,23 @@
 mod directory;
 mod extract;
 mod leaf;
+mod naming;
 mod outline;
 mod rows;
 mod sentences;
 mod stamp;
 mod terms;
 
-pub use directory::{Below, Child, Layers, directory, directory_abstract};
+pub use directory::{Below, Child, Layers, directory};
 pub use leaf::{Leaf, file_abstract, leaf};
+pub use naming::directory_abstract;
 pub use outline::outline;
 pub use sentences::sentences;
 pub use stamp::{Stamped, stamp, stamped};
 pub use terms::terms;
 
 /// What made a layer: the name and version that stand in its file.
-pub const GENERATOR: &str = "layers/1";
+pub const GENERATOR: &str = "layers/2";
 /// The most tokens of an L0 (see [`crate::markdown::tokens`]).
 pub const ABSTRACT_TOKENS: u32 = 100;
 /// The most tokens of an L1.

@@ -11,6 +11,9 @@ use crate::model::memory::Memory;
 /// The most tokens of the lead of one section.
 const LEAD: u32 = 60;
 
+/// The most characters of a title.
+const TITLE: usize = 200;
+
 struct Section {
     level: u8,
     title: String,
@@ -22,7 +25,8 @@ struct Section {
 #[must_use]
 pub fn outline(memory: &Memory) -> String {
     let l0 = file_abstract(memory);
-    let mut out = format!("# {}\n", one_line(&memory.title));
+    let title: String = one_line(&memory.title).chars().take(TITLE).collect();
+    let mut out = format!("# {title}\n");
     if !l0.is_empty() {
         out.push_str(&format!("\n{}\n", l0));
     }

@@ -54,9 +54,9 @@ mod tests {
         assert_eq!(stamped(&made), Stamped::Ours);
         let text = String::from_utf8(made).unwrap();
         assert_eq!(stamped(text.replace('\n', "\r\n").as_bytes()), Stamped::Ours);
-        assert_eq!(stamped(text.replace("layers/1", "layers/2").as_bytes()), Stamped::Other);
+        assert_eq!(stamped(text.replace(GENERATOR, "layers/1").as_bytes()), Stamped::Other);
         assert_eq!(stamped(text.replace("words", "word").as_bytes()), Stamped::Foreign);
-        assert_eq!(stamped(text.replace("layers/1", "me").as_bytes()), Stamped::Foreign);
+        assert_eq!(stamped(text.replace(GENERATOR, "me").as_bytes()), Stamped::Foreign);
         assert_eq!(stamped(b"# mine\n"), Stamped::Foreign);
     }
 }

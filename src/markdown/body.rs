@@ -201,7 +201,7 @@ pub(super) fn is_block_id(id: &str) -> bool {
 
 /// Where `%%…%%` hides text. One that begins a line may close anywhere below; one within a line closes before the
 /// next empty line, or is no comment.
-fn comments(text: &str, start: usize, opaque: &[Range<usize>]) -> Vec<Range<usize>> {
+pub(super) fn comments(text: &str, start: usize, opaque: &[Range<usize>]) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut marks = Vec::new();
     let mut at = start;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::plain::{wiki_words, without_comments};
+use super::plain::wiki_words;
 use super::tokens::is_cjk;
 
 /// What a passage is.
@@ -135,6 +135,7 @@ impl Found {
             Part::Quote if text.trim_start().starts_with("[!") => {
                 text.trim_start().split_once('\n').map_or("", |(_, rest)| rest)
             }
+            Part::Item => without_mark(text.trim_start()),
             _ => text.as_str(),
         };
         let text = one_line(shown);
@@ -169,6 +170,35 @@ pub fn one_line(text: &str) -> String {
     }
 }
 
+/// The text without `%%…%%`; in code the marks hide nothing.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("%%") {
+        return Cow::Borrowed(text);
+    }
+    let code: Vec<std::ops::Range<usize>> = Parser::new_ext(text, super::body::options())
+        .into_offset_iter()
+        .filter(|(event, _)| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_))))
+        .map(|(_, range)| range)
+        .collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for hidden in super::body::comments(text, 0, &code) {
+        out.push_str(&text[at..hidden.start]);
+        at = hidden.end;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}
+
+/// A task's own mark at the beginning of an item (`[?] `) is no word of it.
+fn without_mark(text: &str) -> &str {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next(), chars.next()) {
+        (Some('['), Some(_), Some(']')) if chars.as_str().starts_with(' ') => chars.as_str(),
+        _ => text,
+    }
+}
+
 /// The text without `![[…]]`.
 fn without_embeds(text: &str) -> Cow<'_, str> {
     if !text.contains("![[") {
@@ -197,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_hears() {
-        let md = "# Head\n\nOne **two**\nthree [[a/b|four]]. ^id\n\n- x\n  - y\n\n> [!note] Title\n> quoted\n\n\
+        let md = "# Head\n\nOne **two**\nthree [[a/b|four]]. ^id\n\n- [?] x\n  - `%%y`%%no%%\n\n> [!note] Title\n> quoted\n\n\
                   ```\ncode\n```\n\n| a | b |\n|---|---|\n| c | d |\n\n![[pic.png]]\n\n![alt](p.png) 靠窗\n座位[^1]\n\n[^1]: gone\n";
         let found: Vec<(Part, String)> = passages(md).into_iter().map(|p| (p.part, p.text)).collect();
         let of = |part, text: &str| (part, text.to_owned());
@@ -207,7 +237,7 @@ mod tests {
                 of(Part::Heading(1), "Head"),
                 of(Part::Paragraph, "One two three four."),
                 of(Part::Item, "x"),
-                of(Part::Item, "y"),
+                of(Part::Item, "%%y"),
                 of(Part::Quote, "quoted"),
                 of(Part::Paragraph, "靠窗座位"),
             ]

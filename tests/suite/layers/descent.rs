@@ -98,9 +98,9 @@ const HELD_OUT: &[(&str, &str)] = &[
 ];
 
 /// How many of the development questions must lead to the right directory.
-const REACHED: usize = 32;
+const REACHED: usize = 35;
 /// How many of those that were held out.
-const REACHED_HELD_OUT: usize = 26;
+const REACHED_HELD_OUT: usize = 29;
 
 /// Where material for tests stands, if it is there.
 fn data(name: &str) -> Option<PathBuf> {
@@ -133,20 +133,45 @@ fn rows(overview: &str) -> Vec<Row> {
     overview.lines().filter_map(of).collect()
 }
 
+/// How common words are in a language's texts, as any reader knows: in how many of the vault's files each stands.
+struct Common {
+    files: usize,
+    of: HashMap<u64, usize>,
+}
+
+impl Common {
+    fn of(vault: &std::path::Path) -> Common {
+        let mut common = Common { files: 0, of: HashMap::new() };
+        for entry in walkdir::WalkDir::new(vault) {
+            let entry = entry.expect("a readable directory");
+            if entry.path().extension().is_some_and(|e| e == "md") {
+                let text = std::fs::read_to_string(entry.path()).expect("text");
+                common.files += 1;
+                let words: HashSet<u64> = terms(&text).into_iter().collect();
+                words.into_iter().for_each(|word| *common.of.entry(word).or_default() += 1);
+            }
+        }
+        common
+    }
+
+    fn rare(&self, word: u64) -> f64 {
+        (1.0 + self.files as f64 / (1 + self.of.get(&word).copied().unwrap_or_default()) as f64).ln()
+    }
+}
+
 /// Goes down from the root, at each step to the row that shares most words with the question (rare ones count more);
 /// where that is a file, or nothing is shared, the way ends.
-fn walk(question: &str, overview: &mut dyn FnMut(&str) -> Option<String>) -> String {
+fn walk(question: &str, common: &Common, overview: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut at = String::new();
     let asked: HashSet<u64> = terms(question).into_iter().collect();
     let chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
     while let Some(text) = overview(&at) {
         let rows = rows(&text);
-        let count = |word: &u64| rows.iter().filter(|row| row.words.contains(word)).count() as f64;
         let score = |row: &Row| -> f64 {
             let shared = asked.iter().filter(|word| row.words.contains(word));
             // What stands in the title counts half as much again.
             let by_title = |word: &u64| if row.title.contains(word) { 1.5 } else { 1.0 };
-            shared.map(|word| (1.0 + rows.len() as f64 / count(word)).ln() * by_title(word)).sum::<f64>()
+            shared.map(|word| common.rare(*word) * by_title(word)).sum::<f64>()
         };
         // Nobody looks for an English answer below a Chinese row while there is another.
         let line = |row: &Row| {
@@ -171,6 +196,7 @@ fn eighty_questions_find_their_directories() {
     };
     let s = Sandbox::new();
     copy(&vault, &s.vault());
+    let common = Common::of(&vault);
     s.run(&["init", "--existing", "--yes"]).ok();
     let mut known: HashMap<String, Option<String>> = HashMap::new();
     let mut overview = |at: &str| {
@@ -183,7 +209,7 @@ fn eighty_questions_find_their_directories() {
     let mut of = |name: &str, questions: &[(&str, &str)], least: usize, tell: bool| {
         let mut missed = Vec::new();
         for (question, right) in questions {
-            let found = walk(question, &mut overview);
+            let found = walk(question, &common, &mut overview);
             if !right.split('|').any(|right| right == found) {
                 missed.push(format!("{question} → {found}, not {right}"));
             }
