@@ -5,10 +5,13 @@ pub mod embed;
 pub mod query;
 pub mod text;
 mod text_filter;
+mod text_near;
 mod text_prefix;
+mod text_score;
 mod text_search;
 mod text_terms;
 mod text_view;
+mod text_words;
 pub mod tokenizer;
 pub mod vectors;
 

@@ -115,13 +115,180 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Words that alone say nothing: left out where a query has others.
+/// Words of English that alone say nothing: left out where a query has others. In the order of the alphabet.
+const STOP_WORDS: [&str; 156] = [
+    "a",
+    "about",
+    "above",
+    "after",
+    "again",
+    "against",
+    "ain",
+    "all",
+    "am",
+    "an",
+    "and",
+    "any",
+    "are",
+    "aren",
+    "as",
+    "at",
+    "be",
+    "because",
+    "been",
+    "before",
+    "being",
+    "below",
+    "between",
+    "both",
+    "but",
+    "by",
+    "can",
+    "could",
+    "couldn",
+    "d",
+    "did",
+    "didn",
+    "do",
+    "does",
+    "doesn",
+    "doing",
+    "don",
+    "down",
+    "during",
+    "each",
+    "few",
+    "for",
+    "from",
+    "further",
+    "had",
+    "hadn",
+    "has",
+    "hasn",
+    "have",
+    "haven",
+    "having",
+    "he",
+    "her",
+    "here",
+    "hers",
+    "herself",
+    "him",
+    "himself",
+    "his",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "isn",
+    "it",
+    "its",
+    "itself",
+    "just",
+    "ll",
+    "m",
+    "many",
+    "may",
+    "me",
+    "might",
+    "more",
+    "most",
+    "much",
+    "must",
+    "my",
+    "myself",
+    "no",
+    "nor",
+    "not",
+    "now",
+    "of",
+    "off",
+    "on",
+    "once",
+    "only",
+    "or",
+    "other",
+    "our",
+    "ours",
+    "ourselves",
+    "out",
+    "over",
+    "own",
+    "re",
+    "s",
+    "same",
+    "shall",
+    "she",
+    "should",
+    "shouldn",
+    "so",
+    "some",
+    "such",
+    "t",
+    "than",
+    "that",
+    "the",
+    "their",
+    "theirs",
+    "them",
+    "themselves",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "through",
+    "to",
+    "too",
+    "under",
+    "until",
+    "up",
+    "us",
+    "ve",
+    "very",
+    "was",
+    "wasn",
+    "we",
+    "were",
+    "weren",
+    "what",
+    "when",
+    "where",
+    "which",
+    "while",
+    "who",
+    "whom",
+    "whose",
+    "why",
+    "will",
+    "with",
+    "won",
+    "would",
+    "wouldn",
+    "you",
+    "your",
+    "yours",
+    "yourself",
+    "yourselves",
+];
+
+/// Chinese characters that alone say nothing.
+const STOP_CHARACTERS: &str = "的了和是在有就不也都与及或吗呢吧啊哪谁为会能我你他她它这那该对从到把被让给向以于而之其上下中里后前时并等个一要应几还又再很没得地着过想";
+
+/// Whether a word of English alone says nothing; what stands behind an apostrophe does not count (`don't`).
 #[must_use]
 pub fn is_stop_word(word: &str) -> bool {
-    const STOP: &str = " a about an and any are as at be been but by can could did do does for from had has have how i \
-        if in into is it its me my of on or our should so some than that the their them then there these they this to \
-        us was we were what when where which who whom whose why will with would you your ";
-    STOP.contains(&format!(" {word} "))
+    let bare = word.split_once('\'').map_or(word, |(bare, _)| bare);
+    STOP_WORDS.binary_search(&bare).is_ok()
+}
+
+/// Whether a Chinese character alone says nothing.
+#[must_use]
+pub fn is_stop_character(character: &str) -> bool {
+    STOP_CHARACTERS.contains(character)
 }
 
 #[cfg(test)]
@@ -167,6 +334,13 @@ mod tests {
             assert!(query.wanted.iter().all(|i| matches!(i, Item::Words(_) | Item::Phrase(_))), "{text}");
         }
         assert_eq!(parse(&"很长".repeat(50_000)).notes.len(), 1);
+    }
+
+    #[test]
+    fn words_that_say_nothing() {
+        assert!(STOP_WORDS.is_sorted());
+        assert!(is_stop_word("the") && is_stop_word("don't") && !is_stop_word("seat") && !is_stop_word(""));
+        assert!(is_stop_character("的") && !is_stop_character("猫"));
     }
 
     proptest::proptest! {

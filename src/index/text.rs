@@ -8,10 +8,10 @@ use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
-use super::tokenizer::Analyzer;
+use super::text_near::order_key;
+use super::text_words;
 use crate::model::fault::{Explain, Kind};
 
 /// What can go wrong in the text index.
@@ -120,10 +120,22 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
     }
 }
 
-/// The searched fields with their weights, in the order in which their numbers are kept. A word in a title tells
-/// more than one in the body.
-pub const FIELDS: [(&str, f64); 6] =
-    [("title", 3.0), ("headings", 2.0), ("tags", 2.5), ("aliases", 3.0), ("body", 1.0), ("path", 1.0)];
+/// The searched fields with their weights, in the order in which their numbers are kept. The body has its place (title
+/// and headings) in front, so that what stands there and what stands below counts as one text; what the title says
+/// counts once more. The last one holds no words but how they begin, and only tells between chunks that have words.
+pub const FIELDS: [(&str, f64); 7] = [
+    ("title", 0.5),
+    ("headings", 0.3),
+    ("tags", 1.0),
+    ("aliases", 1.5),
+    ("body", 1.0),
+    ("path", 0.5),
+    ("starts", 0.5),
+];
+/// The number of the body among the fields.
+pub(super) const BODY: usize = 4;
+/// The number of the field that holds how words begin.
+pub(super) const STARTS: usize = 6;
 
 /// What a chunk brings along for filters, the same in every chunk of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,11 +148,25 @@ pub struct Facts {
     pub sensitivity: u8,
     /// The time it is about, in seconds since 1970.
     pub date: Option<i64>,
+    /// Whether the memory has several chunks.
+    pub several: bool,
 }
 
 impl Facts {
-    pub(super) fn packed(&self) -> u64 {
-        u64::from(self.kind) | u64::from(self.status) << 8 | u64::from(self.sensitivity) << 16
+    pub(super) fn packed(&self, in_row: bool) -> u64 {
+        u64::from(self.kind)
+            | u64::from(self.status) << 8
+            | u64::from(self.sensitivity) << 16
+            | u64::from(self.several) << 24
+            | u64::from(in_row) << 25
+    }
+
+    pub(super) fn is_one_of_several(packed: u64) -> bool {
+        packed >> 24 & 1 == 1
+    }
+
+    pub(super) fn is_in_row(packed: u64) -> bool {
+        packed >> 25 & 1 == 1
     }
 
     pub(super) fn kind_of(packed: u64) -> u8 {
@@ -184,15 +210,20 @@ pub struct Entry<'a> {
 pub struct Totals {
     /// How many chunks.
     pub chunks: u64,
+    /// How many memories: chunks that are the first of theirs.
+    #[serde(default)]
+    pub memories: u64,
     /// How many tokens in each of [`FIELDS`].
-    pub tokens: [u64; 6],
+    pub tokens: [u64; 7],
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Fields {
     pub(super) doc: Field,
     pub(super) tag: Field,
-    pub(super) searched: [Field; 6],
+    /// Of small memories that follow one another in a directory: see [`order_key`].
+    pub(super) order: Field,
+    pub(super) searched: [Field; 7],
 }
 
 fn schema() -> (Schema, Fields) {
@@ -203,56 +234,19 @@ fn schema() -> (Schema, Fields) {
     builder.add_i64_field("date", FAST);
     builder.add_text_field("place", TextOptions::default().set_fast("raw"));
     let tag = builder.add_text_field("tag", STRING);
-    let words = TextFieldIndexing::default()
-        .set_tokenizer("runebook")
-        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-    let words = TextOptions::default().set_indexing_options(words);
-    let searched = FIELDS.map(|(name, _)| builder.add_text_field(name, words.clone()));
-    (builder.build(), Fields { doc, tag, searched })
-}
-
-/// The analyser behind tantivy's trait.
-#[derive(Clone, Default)]
-struct Words {
-    analyzer: Analyzer,
-    token: Token,
-}
-
-struct WordStream<'a> {
-    words: &'a mut Words,
-    next: usize,
-}
-
-impl Tokenizer for Words {
-    type TokenStream<'a> = WordStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        self.analyzer.analyze(text);
-        self.token.reset();
-        WordStream { words: self, next: 0 }
+    let order = builder.add_text_field("order", STRING);
+    let indexed = |tokenizer: &str, option| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(option);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let words = indexed(text_words::WORDS, IndexRecordOption::WithFreqsAndPositions);
+    let starts = indexed(text_words::STARTS, IndexRecordOption::WithFreqs);
+    let mut searched = [doc; 7];
+    for (at, (name, _)) in FIELDS.iter().enumerate() {
+        searched[at] =
+            builder.add_text_field(name, if at == STARTS { starts.clone() } else { words.clone() });
     }
-}
-
-impl TokenStream for WordStream<'_> {
-    fn advance(&mut self) -> bool {
-        let Words { analyzer, token } = &mut *self.words;
-        let Some(found) = analyzer.tokens().get(self.next) else { return false };
-        self.next += 1;
-        token.text.clear();
-        token.text.push_str(analyzer.term(found));
-        token.offset_from = found.from as usize;
-        token.offset_to = found.to as usize;
-        token.position = found.position as usize;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        &self.words.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.words.token
-    }
+    (builder.build(), Fields { doc, tag, order, searched })
 }
 
 /// An open text index, as it stood when it was opened.
@@ -294,7 +288,7 @@ impl TextIndex {
     }
 
     fn ready(index: Index, path: &Path) -> Result<TextIndex, TextError> {
-        index.tokenizers().register("runebook", TextAnalyzer::from(Words::default()));
+        text_words::register(index.tokenizers());
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0);
         let reader = guarded(path, || builder.try_into())?;
         Ok(TextIndex { index, reader, fields: schema().1, path: path.to_owned() })
@@ -322,6 +316,9 @@ impl TextIndex {
         let mut totals = Totals::default();
         for segment in self.reader.searcher().segment_readers() {
             totals.chunks += u64::from(segment.num_docs());
+            let ords = segment.fast_fields().u64("ord")?;
+            totals.memories +=
+                segment.doc_ids_alive().filter(|doc| ords.first(*doc) == Some(0)).count() as u64;
             for (field, sum) in self.fields.searched.iter().zip(&mut totals.tokens) {
                 let lengths = segment.get_fieldnorms_reader(*field)?;
                 *sum += segment.doc_ids_alive().map(|doc| u64::from(lengths.fieldnorm(doc))).sum::<u64>();
@@ -392,7 +389,12 @@ impl TextWriter<'_> {
             let mut doc = TantivyDocument::new();
             doc.add_u64(field("doc")?, entry.doc);
             doc.add_u64(field("ord")?, entry.ord);
-            doc.add_u64(field("facts")?, entry.facts.packed());
+            let order =
+                (!entry.facts.several).then(|| order_key(entry.path, entry.facts.kind == 3)).flatten();
+            doc.add_u64(field("facts")?, entry.facts.packed(order.is_some()));
+            if let Some(order) = order {
+                doc.add_text(self.index.fields.order, order);
+            }
             if let Some(date) = entry.facts.date {
                 doc.add_i64(field("date")?, date);
             }
@@ -404,12 +406,16 @@ impl TextWriter<'_> {
                 doc.add_text(field("tag")?, tag_key(tag));
             }
             let joined = |list: &[String]| list.join("\n");
-            let [title, headings, tags, aliases, body, path] = self.index.fields.searched;
+            let [title, headings, tags, aliases, body, path, starts] = self.index.fields.searched;
             doc.add_text(title, entry.title);
             doc.add_text(headings, joined(entry.headings));
             doc.add_text(tags, joined(entry.tags));
             doc.add_text(aliases, joined(entry.aliases));
-            doc.add_text(body, entry.body);
+            let above = std::iter::once(entry.title).chain(entry.headings.iter().map(String::as_str));
+            for text in above.filter(|text| !entry.body.contains(text)).chain([entry.body]) {
+                doc.add_text(body, text);
+                doc.add_text(starts, text);
+            }
             doc.add_text(path, entry.path);
             Ok(doc)
         };

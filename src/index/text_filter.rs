@@ -64,6 +64,13 @@ impl Filter<'_> {
         self.path(chunk).then_some(memory)
     }
 
+    /// The path of a chunk.
+    pub(super) fn path_of(&self, chunk: DocId) -> Option<String> {
+        let places = self.places.as_ref()?;
+        let mut path = String::new();
+        places.ord_to_str(places.ords().first(chunk)?, &mut path).ok()?.then_some(path)
+    }
+
     fn path(&mut self, chunk: DocId) -> bool {
         let Some(places) = &self.places else { return false };
         let Some(ord) = places.ords().first(chunk) else { return false };

@@ -1,26 +1,28 @@
 //! Searching: filters first, then BM25 with live statistics, grouped by memory, best chunk first.
 //!
-//! tantivy finds the candidates (in single precision, with a margin); they are scored again here in double
-//! precision, term by term in one order, so that the answer does not depend on how the index is laid out.
+//! tantivy finds the candidates by their words (in single precision, with a margin); they are scored again exactly, the
+//! best of them with what stands around them, so that the answer does not depend on how the index is laid out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use tantivy::postings::Postings as _;
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Occur, PhraseQuery, Query as _, TermQuery};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, Score, SegmentReader, Term};
+use tantivy::{Score, Term};
 
 use super::query::{Item, Query};
-use super::text::{FIELDS, TextError, TextIndex, Totals, guarded, tag_key};
+use super::text::{Facts, STARTS, TextError, TextIndex, Totals, guarded, tag_key};
 use super::text_filter::{Candidate, Filter, Top};
+use super::text_near::{self, Near, Place};
 use super::text_prefix::Prefix;
-use super::text_terms::{self, Sought};
+use super::text_score::{self, Memories, Scored, Unit, What};
+use super::text_terms;
 use super::text_view::{Bits, View};
 
-/// BM25's constants (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, 3.2),
-/// the same as tantivy's.
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
+/// How many memories are looked at closely at least.
+const DEPTH: usize = 100;
+/// The surroundings of how many chunks are looked at.
+const CENTRES: usize = 32;
+
 /// What is asked of the index.
 pub struct Request<'a> {
     /// The query; its `type:` and `path:` are the caller's to turn into the filters below.
@@ -84,20 +86,6 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-/// A term in a field, with its weight.
-struct Unit {
-    field: usize,
-    term: String,
-    boost: f64,
-    what: What,
-    frequency: u64,
-}
-
-enum What {
-    Term(Term),
-    Prefix(Prefix),
-}
-
 impl TextIndex {
     /// Searches. `path_of` gives a document's path, by which equal scores are ordered.
     ///
@@ -113,24 +101,27 @@ impl TextIndex {
         path_of: &dyn Fn(u64) -> String,
     ) -> tantivy::Result<Found> {
         let view = View::open(self, request.hidden, request.totals)?;
-        let sought = text_terms::sought(&view, request.query)?;
+        let sought = text_terms::sought(request.query);
         let mut found =
             Found { notes: sought.notes.clone(), terms: sought.marks.clone(), ..Found::default() };
         if view.totals.chunks == 0 {
             return Ok(found);
         }
-        let filters = self.filters(&view, request)?;
+        let mut filters = self.filters(&view, request)?;
         if !sought.asked {
             found.hits = list(&view, filters, request)?;
             sort(&mut found.hits, request.limit, path_of);
             return Ok(found);
         }
-        let units = units(&view, &sought)?;
-        if units.is_empty() {
+        let units = text_score::units(&view, &sought)?;
+        if units.iter().all(|unit| unit.field == STARTS) {
             return Ok(found);
         }
-        let candidates = candidates(&view, &units, filters, request.limit)?;
-        found.hits = rescore(&view, &units, candidates, request.explain)?;
+        let depth = request.limit.max(DEPTH);
+        let candidates = candidates(&view, &units, &mut filters, depth)?;
+        let scored = text_score::score(&view, &units, candidates, false)?;
+        let best = cut(scored, depth, |one| one.words, &filters);
+        found.hits = memories(&view, &units, best, &mut filters, request.explain)?;
         sort(&mut found.hits, request.limit, path_of);
         Ok(found)
     }
@@ -207,7 +198,7 @@ fn matching(view: &View, item: &Item) -> tantivy::Result<Option<Vec<Bits>>> {
 fn phrase(view: &View, text: &str, exact: bool) -> tantivy::Result<Vec<Box<dyn tantivy::query::Query>>> {
     let terms = text_terms::in_order(text, exact);
     let mut queries: Vec<Box<dyn tantivy::query::Query>> = Vec::new();
-    for (at, field) in view.fields.searched.iter().enumerate() {
+    for (at, field) in view.fields.searched.iter().enumerate().filter(|(at, _)| *at != STARTS) {
         match terms.as_slice() {
             [] => {}
             [(_, only, true)] => queries.push(Box::new(Prefix::find(view, at, only)?)),
@@ -234,43 +225,14 @@ fn phrase(view: &View, text: &str, exact: bool) -> tantivy::Result<Vec<Box<dyn t
     Ok(queries)
 }
 
-fn units(view: &View, sought: &Sought) -> tantivy::Result<Vec<Unit>> {
-    let mut units = Vec::new();
-    for (field, (name, weight)) in FIELDS.iter().enumerate() {
-        for term in &sought.terms {
-            if term.bodies_only && !matches!(*name, "title" | "body") {
-                continue;
-            }
-            let (what, frequency) = if term.prefix {
-                let prefix = Prefix::find(view, field, &term.text)?;
-                let frequency = prefix.frequency;
-                (What::Prefix(prefix), frequency)
-            } else {
-                let tantivy_term = Term::from_field_text(view.fields.searched[field], &term.text);
-                let frequency = view.frequency(&tantivy_term)?;
-                (What::Term(tantivy_term), frequency)
-            };
-            if frequency > 0 {
-                units.push(Unit {
-                    field,
-                    term: term.text.clone(),
-                    boost: weight * term.weight,
-                    what,
-                    frequency,
-                });
-            }
-        }
-    }
-    Ok(units)
-}
-
+/// The chunks of the memories that have the best words, and some more.
 fn candidates(
     view: &View,
     units: &[Unit],
-    mut filters: Vec<Filter<'_>>,
-    limit: usize,
-) -> tantivy::Result<Vec<Candidate>> {
-    let clauses = units.iter().map(|unit| {
+    filters: &mut [Filter<'_>],
+    depth: usize,
+) -> tantivy::Result<Vec<(Place, u64)>> {
+    let clauses = units.iter().filter(|unit| unit.field != STARTS).map(|unit| {
         let query: Box<dyn tantivy::query::Query> = match &unit.what {
             What::Term(term) => Box::new(TermQuery::new(term.clone(), IndexRecordOption::WithFreqs)),
             What::Prefix(prefix) => Box::new(prefix.clone()),
@@ -280,7 +242,7 @@ fn candidates(
     });
     let query = BooleanQuery::new(clauses.collect());
     let weight = query.weight(EnableScoring::enabled_from_statistics_provider(view, &view.searcher))?;
-    let mut top = Top { limit: limit.max(1), best: Vec::new(), candidates: Vec::new() };
+    let mut top = Top { limit: depth, best: Vec::new(), candidates: Vec::new() };
     for (at, reader) in view.searcher.segment_readers().iter().enumerate() {
         let filter = &mut filters[at];
         weight.for_each_pruning(top.threshold(), reader, &mut |chunk, score| {
@@ -292,78 +254,84 @@ fn candidates(
     }
     let threshold = top.threshold();
     top.candidates.retain(|candidate| candidate.score >= threshold);
-    Ok(top.candidates)
+    Ok(top.candidates.into_iter().map(|one| ((one.segment, one.chunk), one.memory)).collect())
 }
 
-/// Scores the candidates exactly and keeps the best chunk of each memory.
-fn rescore(
+/// The chunks of the memories whose best chunk is among the best, ordered; of equal ones those whose path comes first.
+fn cut(
+    mut scored: Vec<Scored>,
+    memories: usize,
+    by: impl Fn(&Scored) -> f64,
+    filters: &[Filter<'_>],
+) -> Vec<Scored> {
+    scored.sort_by(|a, b| by(b).total_cmp(&by(a)).then_with(|| a.place.cmp(&b.place)));
+    let last = {
+        let mut seen = HashSet::new();
+        let mut firsts = scored.iter().filter(|one| seen.insert(one.memory));
+        match firsts.nth(memories.saturating_sub(1)) {
+            Some(last) if firsts.next().is_some() => by(last),
+            _ => return scored,
+        }
+    };
+    let from = scored.partition_point(|one| by(one) > last);
+    let to = scored.partition_point(|one| by(one) >= last);
+    scored.truncate(to);
+    scored[from..].sort_by_cached_key(|one| filters[one.place.0].path_of(one.place.1));
+    let mut seen = HashSet::new();
+    scored.retain(|one| seen.contains(&one.memory) || (seen.len() < memories && seen.insert(one.memory)));
+    scored
+}
+
+/// The memories of the best chunks, and of what stands around those, each with its best chunk.
+fn memories(
     view: &View,
     units: &[Unit],
-    mut candidates: Vec<Candidate>,
+    best: Vec<Scored>,
+    filters: &mut [Filter<'_>],
     explain: bool,
 ) -> tantivy::Result<Vec<Hit>> {
-    candidates.sort_unstable_by_key(|candidate| (candidate.segment, candidate.chunk));
-    let mut scored: Vec<(f64, Vec<Part>)> = candidates.iter().map(|_| (0.0, Vec::new())).collect();
-    for unit in units {
-        let (total, has) = (view.totals.chunks as f64, unit.frequency as f64);
-        let rarity = (1.0 + (total - has + 0.5) / (has + 0.5)).ln();
-        let mean = view.mean(unit.field);
-        let mut from = 0;
-        for group in candidates.chunk_by(|a, b| a.segment == b.segment) {
-            let reader = &view.searcher.segment_readers()[group[0].segment];
-            let lengths = reader.get_fieldnorms_reader(view.fields.searched[unit.field])?;
-            let counts = counts(reader, unit, group)?;
-            for (at, (candidate, count)) in group.iter().zip(counts).enumerate() {
-                if count == 0 {
-                    continue;
-                }
-                let length = f64::from(lengths.fieldnorm(candidate.chunk));
-                let count = f64::from(count);
-                let score =
-                    unit.boost * rarity * (K1 + 1.0) * count / (count + K1 * (1.0 - B + B * length / mean));
-                let (sum, parts) = &mut scored[from + at];
-                *sum += score;
-                if explain {
-                    parts.push(Part { field: FIELDS[unit.field].0, term: unit.term.clone(), score });
-                }
-            }
-            from += group.len();
+    let centres = cut(best.clone(), CENTRES, |one| one.score, filters);
+    let centres: Vec<(Place, u64)> = centres.iter().map(|one| (one.place, one.memory)).collect();
+    let near = Near::of(view, &centres, filters)?;
+    let mut chunks: BTreeMap<Place, Scored> = best.into_iter().map(|one| (one.place, one)).collect();
+    let more = near.memories.iter().map(|(place, memory)| (*place, *memory));
+    let more: Vec<(Place, u64)> = more.filter(|(place, _)| !chunks.contains_key(place)).collect();
+    let around = text_score::score(view, units, more, false)?;
+    chunks.extend(around.into_iter().map(|one| (one.place, one)));
+    let mut firsts: HashMap<u64, &Scored> = HashMap::new();
+    // A memory is found by its words; how they begin, and what stands around it, only add to that.
+    for one in chunks.values().filter(|one| one.words > 0.0) {
+        let first = firsts.entry(one.memory).or_insert(one);
+        if (one.score, first.ord) > (first.score, one.ord) {
+            *first = one;
         }
     }
-    let mut best: HashMap<u64, Hit> = HashMap::new();
-    for (candidate, (score, mut parts)) in candidates.iter().zip(scored) {
-        let reader = &view.searcher.segment_readers()[candidate.segment];
-        let ord = reader.fast_fields().u64("ord")?.first(candidate.chunk).unwrap_or(0);
-        parts.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let hit = Hit { doc: candidate.memory, ord, score, parts };
-        let better = best
-            .get(&hit.doc)
-            .is_none_or(|old| (score, std::cmp::Reverse(ord)) > (old.score, std::cmp::Reverse(old.ord)));
-        if better {
-            best.insert(hit.doc, hit);
+    let firsts: Vec<Scored> = firsts.into_values().cloned().collect();
+    let (mut several, mut rest) = (HashMap::new(), Vec::new());
+    for one in &firsts {
+        if Facts::is_one_of_several(filters[one.place.0].facts.first(one.place.1).unwrap_or(0)) {
+            let all = text_near::chunks(view, one.memory, one.place)?;
+            rest.extend(all.iter().map(|place| (*place, one.memory)));
+            several.insert(one.memory, all);
         }
     }
-    Ok(best.into_values().collect())
+    rest.retain(|(place, _)| !chunks.contains_key(place));
+    let rest = text_score::score(view, units, rest, true)?;
+    chunks.extend(rest.into_iter().map(|one| (one.place, one)));
+    let memories = Memories { view, units, chunks: &chunks, near: &near, several: &several };
+    Ok(firsts.iter().map(|one| hit(&memories, one, explain)).collect())
 }
 
-/// How often each candidate of one segment has the unit's term.
-fn counts(reader: &SegmentReader, unit: &Unit, group: &[Candidate]) -> tantivy::Result<Vec<u32>> {
-    let term = match &unit.what {
-        What::Prefix(prefix) => {
-            return Ok(group.iter().map(|c| prefix.count(c.segment, c.chunk)).collect());
-        }
-        What::Term(term) => term,
+fn hit(memories: &Memories<'_>, best: &Scored, explain: bool) -> Hit {
+    let (score, mut parts) = memories.score(best);
+    parts.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let part = |(field, unit, score): (&'static str, usize, f64)| Part {
+        field,
+        term: memories.units[unit].term.clone(),
+        score,
     };
-    let inverted = reader.inverted_index(term.field())?;
-    let Some(mut postings) = inverted.read_postings(term, IndexRecordOption::WithFreqs)? else {
-        return Ok(vec![0; group.len()]);
-    };
-    let count = group.iter().map(|candidate| {
-        let at = postings.doc();
-        let at = if at < candidate.chunk { postings.seek(candidate.chunk) } else { at };
-        if at == candidate.chunk { postings.term_freq() } else { 0 }
-    });
-    Ok(count.collect())
+    let parts = if explain { parts.into_iter().map(part).collect() } else { Vec::new() };
+    Hit { doc: best.memory, ord: best.ord, score, parts }
 }
 
 /// The memories that pass the filters, where nothing else is asked.

@@ -2,16 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tantivy::Term;
-
-use super::query::{Item, Query, is_stop_word};
-use super::text_view::View;
-use super::tokenizer::{Analyzer, EXACT, Kind, Token, WORD};
+use super::query::{Item, Query, is_stop_character, is_stop_word};
+use super::text_words::{has_exact, starts};
+use super::tokenizer::{Analyzer, EXACT, Kind, Token};
 
 /// The most terms of one query.
 const MAX_TERMS: usize = 256;
-/// The longest CJK word that is looked for, in characters.
-const LONGEST_WORD: usize = 6;
+/// How often a term counts at most that the query has several times.
+const MOST: f64 = 3.0;
 
 /// One term to look for in every field.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,47 +28,77 @@ pub(super) struct Sought {
     /// Whether it has words at all, and not filters alone.
     pub(super) asked: bool,
     pub(super) terms: Vec<SoughtTerm>,
+    /// How the words begin, with how often each is in the query.
+    pub(super) starts: Vec<(String, f64)>,
     /// The terms to mark in a text.
     pub(super) marks: HashSet<String>,
     pub(super) notes: Vec<String>,
 }
 
 /// The terms of a query's words and phrases.
-pub(super) fn sought(view: &View, query: &Query) -> tantivy::Result<Sought> {
+pub(super) fn sought(query: &Query) -> Sought {
     let mut sought = Sought { notes: query.notes.clone(), ..Sought::default() };
-    // The dictionary is not needed for a query: the words of the index are known.
-    let mut analyzer = Analyzer::new(false);
-    let mut weights: HashMap<String, usize> = HashMap::new();
-    let mut all: Vec<SoughtTerm> = Vec::new();
+    let mut analyzer = Analyzer::default();
+    let (mut terms, mut stops, mut begun) = (Terms::default(), Terms::default(), Terms::default());
     for item in &query.wanted {
         let (Item::Words(text) | Item::Phrase(text)) = item else { continue };
         sought.asked = true;
         let tokens = analyzer.analyze(text).to_vec();
         for (at, token) in tokens.iter().enumerate() {
             let Some(term) = term_of(&analyzer, &tokens, at, token) else { continue };
-            if !weights.contains_key(&term.text) {
-                weights.insert(term.text.clone(), all.len());
-                all.push(term);
-            }
+            if says_nothing(&analyzer, &tokens, at) { stops.take(term) } else { terms.take(term) }
         }
-        for word in words_of_index(view, &tokens, text)? {
-            if !weights.contains_key(&word) {
-                weights.insert(word.clone(), all.len());
-                all.push(SoughtTerm { text: word, weight: 0.6, prefix: false, bodies_only: true });
-            }
+        for (start, _) in starts(&analyzer, &tokens) {
+            begun.take(SoughtTerm { text: start.to_owned(), weight: 1.0, prefix: false, bodies_only: true });
         }
     }
-    let stop = |term: &SoughtTerm| is_stop_word(term.text.trim_start_matches(EXACT));
-    if all.iter().any(|term| !stop(term) && !term.text.starts_with(EXACT)) {
-        all.retain(|term| !stop(term));
-    }
+    let mut all = if terms.list.is_empty() { stops.list } else { terms.list };
     if all.len() > MAX_TERMS {
         sought.notes.push(format!("the query has {} terms; only its first {MAX_TERMS} were used", all.len()));
         all.truncate(MAX_TERMS);
     }
+    begun.list.truncate(MAX_TERMS);
+    sought.starts = begun.list.into_iter().map(|term| (term.text, term.weight)).collect();
     sought.marks = all.iter().map(|term| term.text.clone()).collect();
     sought.terms = all;
-    Ok(sought)
+    sought
+}
+
+/// Terms in the order in which they come first, each once; one that comes again counts more.
+#[derive(Default)]
+struct Terms {
+    list: Vec<SoughtTerm>,
+    places: HashMap<String, usize>,
+}
+
+impl Terms {
+    fn take(&mut self, term: SoughtTerm) {
+        match self.places.get(&term.text) {
+            Some(at) => {
+                let known = &mut self.list[*at];
+                // The first weight is in the term that comes again, since equal terms weigh alike.
+                known.weight = (known.weight + term.weight).min(term.weight * MOST);
+            }
+            None => {
+                self.places.insert(term.text.clone(), self.list.len());
+                self.list.push(term);
+            }
+        }
+    }
+}
+
+/// Whether a token is of a word, or of two Chinese characters, that alone say nothing.
+fn says_nothing(analyzer: &Analyzer, tokens: &[Token], at: usize) -> bool {
+    let exact = if has_exact(tokens, at) { at + 1 } else { at };
+    let term = analyzer.term(&tokens[exact]).trim_start_matches(EXACT);
+    match tokens[at].kind {
+        Kind::Plain | Kind::Exact => is_stop_word(term),
+        Kind::Pair => {
+            let mut characters = term.split("").filter(|c| !c.is_empty());
+            characters.all(is_stop_character)
+        }
+        Kind::Last | Kind::Whole => false,
+    }
 }
 
 fn term_of(analyzer: &Analyzer, tokens: &[Token], at: usize, token: &Token) -> Option<SoughtTerm> {
@@ -79,9 +107,8 @@ fn term_of(analyzer: &Analyzer, tokens: &[Token], at: usize, token: &Token) -> O
     Some(match token.kind {
         Kind::Plain | Kind::Whole => term(1.0, false),
         // The form as it was typed counts a little more than another one of the same stem.
-        Kind::Exact => term(0.2, true),
-        Kind::Pair => term(0.7, false),
-        Kind::Word => term(0.6, true),
+        Kind::Exact => term(0.1, true),
+        Kind::Pair => term(1.0, false),
         Kind::Last => {
             if ends_a_pair(tokens, at) {
                 return None;
@@ -93,40 +120,13 @@ fn term_of(analyzer: &Analyzer, tokens: &[Token], at: usize, token: &Token) -> O
 
 /// Whether the last character of a run was in a pair before.
 fn ends_a_pair(tokens: &[Token], at: usize) -> bool {
-    let before = tokens[..at].iter().rev().find(|token| token.kind != Kind::Word);
-    before.is_some_and(|token| token.kind == Kind::Pair && token.to == tokens[at].to)
-}
-
-/// The words of three and more CJK characters that stand in the query and in the index.
-fn words_of_index(view: &View, tokens: &[Token], text: &str) -> tantivy::Result<Vec<String>> {
-    let mut words = Vec::new();
-    let body = view.fields.searched[4];
-    let pairs: Vec<&Token> = tokens.iter().filter(|token| matches!(token.kind, Kind::Pair)).collect();
-    let mut tried = 0;
-    for run in pairs.chunk_by(|a, b| a.position + 1 == b.position && b.from < a.to) {
-        let Some((first, last)) = run.first().zip(run.last()) else { continue };
-        let chars: Vec<char> =
-            text.get(first.from as usize..last.to as usize).unwrap_or_default().chars().collect();
-        for from in 0..chars.len() {
-            for to in from + 3..=(from + LONGEST_WORD).min(chars.len()) {
-                tried += 1;
-                if tried > 2_000 || words.len() >= 64 {
-                    return Ok(words);
-                }
-                let word: String = std::iter::once(WORD).chain(chars[from..to].iter().copied()).collect();
-                if view.frequency(&Term::from_field_text(body, &word))? > 0 {
-                    words.push(word);
-                }
-            }
-        }
-    }
-    Ok(words)
+    tokens[..at].last().is_some_and(|token| token.kind == Kind::Pair && token.to == tokens[at].to)
 }
 
 /// The terms of words that stand one behind the other: position from the first, term, and whether it is only the
 /// beginning of one. `exact` takes words as they stand, else by their stems.
 pub(super) fn in_order(text: &str, exact: bool) -> Vec<(u32, String, bool)> {
-    let mut analyzer = Analyzer::new(false);
+    let mut analyzer = Analyzer::default();
     let tokens = analyzer.analyze(text).to_vec();
     let first = tokens.first().map_or(0, |token| token.position);
     let mut terms = Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn in_order(text: &str, exact: bool) -> Vec<(u32, String, bool)> {
             Kind::Exact => exact,
             Kind::Pair => true,
             Kind::Last => !ends_a_pair(&tokens, at),
-            Kind::Whole | Kind::Word => false,
+            Kind::Whole => false,
         };
         if takes {
             let prefix = token.kind == Kind::Last;

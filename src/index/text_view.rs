@@ -68,6 +68,11 @@ impl View {
             let mut list = hidden_in(segment, &fields, hidden, many.as_ref())?;
             list.retain(|doc| !segment.is_deleted(*doc));
             totals.chunks = totals.chunks.saturating_sub(list.len() as u64);
+            if !list.is_empty() {
+                let ords = segment.fast_fields().u64("ord")?;
+                let firsts = list.iter().filter(|doc| ords.first(**doc) == Some(0)).count() as u64;
+                totals.memories = totals.memories.saturating_sub(firsts);
+            }
             for (field, sum) in fields.searched.iter().zip(&mut totals.tokens) {
                 if !list.is_empty() {
                     let lengths = segment.get_fieldnorms_reader(*field)?;
@@ -85,6 +90,11 @@ impl View {
             unseen.push(Unseen { list, bits });
         }
         Ok(View { searcher, fields, unseen, totals, frequencies: RefCell::default() })
+    }
+
+    /// The mean length of a field over all chunks of a memory.
+    pub(super) fn mean_of_memories(&self, field: usize) -> f64 {
+        self.totals.tokens[field] as f64 / self.totals.memories.max(1) as f64
     }
 
     /// The mean length of a field.

@@ -268,10 +268,10 @@ fn shown(
 }
 
 fn term_score(part: &search::Part) -> TermScore {
-    use crate::index::tokenizer::{EXACT, WORD, is_cjk};
+    use crate::index::tokenizer::{EXACT, is_cjk};
     let term = match part.term.strip_prefix(EXACT) {
         Some(word) => format!("={word}"),
-        None => part.term.trim_start_matches(WORD).to_owned(),
+        None => part.term.clone(),
     };
     let alone = term.chars().count() == 1 && term.starts_with(is_cjk);
     TermScore {

@@ -59,7 +59,7 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// The places of the terms, in order, overlapping ones joined, each with its term.
 fn marked(body: &str, terms: &HashSet<String>) -> Vec<(Range<usize>, String)> {
-    let mut analyzer = Analyzer::new(false);
+    let mut analyzer = Analyzer::default();
     let tokens = analyzer.analyze(body).to_vec();
     let mut marks: Vec<(Range<usize>, String)> = tokens
         .iter()

@@ -133,5 +133,6 @@ fn facts(parsed: &Parsed) -> Facts {
         },
         sensitivity: front.sensitivity.unwrap_or_default() as u8,
         date: parsed.date,
+        several: parsed.chunks.len() > 1,
     }
 }
