@@ -126,8 +126,8 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
 pub const FIELDS: [(&str, f64); 7] = [
     ("title", 0.5),
     ("headings", 0.3),
-    ("tags", 1.0),
-    ("aliases", 1.5),
+    ("tags", 1.5),
+    ("aliases", 3.0),
     ("body", 1.0),
     ("path", 0.5),
     ("starts", 0.5),
