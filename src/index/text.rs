@@ -120,14 +120,14 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
     }
 }
 
-/// The searched fields with their weights, in the order in which their numbers are kept. The body has its place (title
-/// and headings) in front, so that what stands there and what stands below counts as one text; what the title says
+/// The searched fields with their weights, in the order in which their numbers are kept. The body has its place (names,
+/// title and headings) in front, so that what stands there and what stands below counts as one text; what the title says
 /// counts once more. The last one holds no words but how they begin, and only tells between chunks that have words.
 pub const FIELDS: [(&str, f64); 7] = [
     ("title", 0.5),
     ("headings", 0.3),
     ("tags", 1.5),
-    ("aliases", 3.0),
+    ("aliases", 1.5),
     ("body", 1.0),
     ("path", 0.5),
     ("starts", 0.5),
@@ -411,7 +411,9 @@ impl TextWriter<'_> {
             doc.add_text(headings, joined(entry.headings));
             doc.add_text(tags, joined(entry.tags));
             doc.add_text(aliases, joined(entry.aliases));
-            let above = std::iter::once(entry.title).chain(entry.headings.iter().map(String::as_str));
+            // A memory's other names say what all of it is about, once.
+            let names = if entry.ord == 0 { entry.aliases } else { &[] };
+            let above = names.iter().chain(entry.headings).map(String::as_str).chain([entry.title]);
             for text in above.filter(|text| !entry.body.contains(text)).chain([entry.body]) {
                 doc.add_text(body, text);
                 doc.add_text(starts, text);
