@@ -13,7 +13,8 @@
 //! | 3 | [`layers`] | the short (L0) and the longer (L1) summary of files and directories |
 //! | 3 | [`check`] | one file a check, one runner |
 //! | 4 | [`flow`] | everything that changes something or brings the others together |
-//! | 5 | [`cli`] | the command line: parses, prints |
+//! | 5 | [`watch`] | watching the files, so that the index follows them |
+//! | 6 | [`cli`] | the command line: parses, prints |
 //!
 //! # Invariants
 //! - Files and git are the truth: all that stands under `<gitdir>/runebook/` can be thrown away and rebuilt.
@@ -21,7 +22,7 @@
 //! - Every read goes through a [`model::access::Access`].
 //! - Nothing prints outside [`cli`].
 //! - No clock, source of chance or environment is read outside [`model::clock`] and the program's `main`.
-//! - A type of git2, tantivy or rusqlite never leaves its module.
+//! - A type of git2, tantivy, rusqlite or notify never leaves its module.
 
 pub mod catalog;
 pub mod check;
@@ -32,3 +33,4 @@ pub mod layers;
 pub mod markdown;
 pub mod model;
 pub mod store;
+pub mod watch;

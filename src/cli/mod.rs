@@ -40,6 +40,7 @@ mod show;
 mod status;
 mod tree;
 mod undo;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -165,6 +166,8 @@ enum Command {
     MergeDriver(hooks::DriverArgs),
     /// Bring, choose and remove the model that search by meaning uses
     Model(model::Args),
+    /// Keep the index up to date while files change
+    Watch(watch::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
@@ -308,6 +311,7 @@ impl Command {
             Command::Hooks(args) => hooks::run(args, session),
             Command::MergeDriver(args) => hooks::drive(&args, session),
             Command::Model(args) => model::run(args, session),
+            Command::Watch(args) => watch::run(args, session),
             Command::Completions(args) => completions::run(args, session),
             Command::Man(args) => man::run(args, session),
         }

@@ -4,6 +4,7 @@ use super::output::{Tone, moment, one_line};
 use super::propose::tone as tone_of;
 use super::{Done, Output, Session};
 use crate::flow::status::{self, Status};
+use crate::flow::watched::Watching;
 use crate::model::fault::Fault;
 use crate::store::git::Differs;
 
@@ -78,8 +79,41 @@ fn show(out: &mut Output, state: &Status) {
         None => "none yet; the first search makes it".to_owned(),
     };
     row(out, "index", index);
+    if let Some(watching) = &state.watcher {
+        let watcher = watcher(out, watching);
+        row(out, "watcher", watcher);
+    }
     proposals(out, state);
     changes(out, state);
+}
+
+/// What the watcher is, what it did last, what is in its way.
+fn watcher(out: &Output, watching: &Watching) -> String {
+    let mut line = format!("process {} since {}, ", watching.pid, moment(&watching.since));
+    line.push_str(&match (watching.ready, &watching.last) {
+        (false, _) => "looking at everything for the first time".to_owned(),
+        (true, None) => format!("{}, nothing changed yet", super::watch::hearing(watching)),
+        (true, Some(last)) => {
+            let what = if last.rebuilt {
+                "built the index anew".to_owned()
+            } else {
+                format!("{} files", last.files)
+            };
+            format!(
+                "{}; last {what} in {} ms, {}",
+                super::watch::hearing(watching),
+                last.millis,
+                moment(&last.at)
+            )
+        }
+    });
+    if watching.pending > 0 {
+        line.push_str(&format!("; {} could not be taken in", watching.pending));
+    }
+    match &watching.problem {
+        Some(problem) => format!("{line}; {}", out.paint(Tone::Bad, problem)),
+        None => line,
+    }
 }
 
 fn proposals(out: &mut Output, state: &Status) {

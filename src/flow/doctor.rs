@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::gate::governance::Governances;
 use super::sync::SyncError;
 use super::vault::{ACTORS, CONFIG, POLICY, Vault};
+use super::watched::{self, Hearing};
 use super::{acting, reader, root, status, sync};
 use crate::check;
 use crate::model::actor::{Actors, Role};
@@ -70,6 +71,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
             people(&vault, asked, &mut report);
             locks(&vault, &mut report);
             index(&vault, &mut report);
+            watcher(&vault, &mut report);
             files(&vault, &mut report);
             env.go_on()?;
             if let Ok(access) = reader::access(&vault, asked, None) {
@@ -301,6 +303,27 @@ fn index(vault: &Vault<'_>, report: &mut Report) {
             Finding::new("index.unreadable", Severity::Warning, fault.to_string())
                 .with_fix("`runebook reindex --full` builds it anew"),
         ),
+    }
+}
+
+fn watcher(vault: &Vault<'_>, report: &mut Report) {
+    let Some(watching) = watched::living(vault) else {
+        return report.fact("watcher", "none", "runebook watch");
+    };
+    report.fact("watcher", format!("process {} since {}", watching.pid, watching.since), "runebook watch");
+    if let Some(problem) = watching.problem {
+        report.findings.push(
+            Finding::new("watch.trouble", Severity::Warning, format!("the watcher waits: {problem}"))
+                .with_fix("mend that; it goes on by itself, and `find` looks at the files meanwhile"),
+        );
+    }
+    if watching.hearing != Hearing::Events {
+        let what = "the watcher is not told of every change and looks at the files again and again";
+        let finding = Finding::new("watch.polling", Severity::Info, what);
+        report.findings.push(match watching.advice {
+            Some(advice) => finding.with_fix(advice),
+            None => finding.with_fix("start it without `--poll`"),
+        });
     }
 }
 

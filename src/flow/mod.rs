@@ -46,6 +46,7 @@ pub mod status;
 pub mod sync;
 pub mod undo;
 pub mod vault;
+pub mod watched;
 pub mod worktree;
 
 pub use progress::Progress;

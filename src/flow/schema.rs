@@ -81,6 +81,8 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("undo", of::<super::undo::Undone>()),
         ("undo-list", of::<super::undo::Listed>()),
         ("show", of::<super::history::Thing>()),
+        ("watch", of::<super::watched::Told>()),
+        ("watch-stop", of::<super::watched::Watching>()),
         ("tombstone", of::<Tombstone>()),
     ]
 }

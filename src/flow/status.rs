@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::branch::Branch;
 use super::sync::Freshness;
 use super::vault::Vault;
+use super::watched::{self, Watching};
 use super::{acting, proposals, sync};
 use crate::model::access::Reach;
 use crate::model::event::Data;
@@ -77,6 +78,8 @@ pub struct Status {
     pub changed: Vec<Changed>,
     /// From which state the index was made; absent while there is none.
     pub index: Option<Freshness>,
+    /// The watcher of this work tree; absent while none lives.
+    pub watcher: Option<Watching>,
     /// The proposals that are open, the oldest first.
     pub proposals: Vec<Waiting>,
 }
@@ -126,6 +129,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         uncommitted,
         changed: changed.collect(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
+        watcher: watched::living(vault),
         proposals: main.map_or(Ok(Vec::new()), |main| waiting(vault, main))?,
     })
 }

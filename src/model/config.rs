@@ -49,6 +49,65 @@ impl Default for Index {
     }
 }
 
+/// A span of time: `100ms`, `2s`, or a number of milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Span", into = "String")]
+#[schemars(with = "Span")]
+pub struct Millis(pub u64);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Span {
+    Number(u64),
+    Text(String),
+}
+
+impl TryFrom<Span> for Millis {
+    type Error = String;
+
+    fn try_from(span: Span) -> Result<Millis, String> {
+        match span {
+            Span::Number(millis) => Ok(Millis(millis)),
+            Span::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl std::str::FromStr for Millis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Millis, String> {
+        let text = text.trim();
+        let (number, factor) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+            (Some(number), _) => (number, 1),
+            (None, Some(number)) => (number, 1000),
+            (None, None) => (text, 1),
+        };
+        let millis = number.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+        millis.map(Millis).ok_or_else(|| format!("`{text}` is no span of time (try 100ms, 2s)"))
+    }
+}
+
+impl From<Millis> for String {
+    fn from(millis: Millis) -> String {
+        format!("{}ms", millis.0)
+    }
+}
+
+/// The settings of the watcher.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Watch {
+    /// How long nothing may change before what changed is taken in.
+    pub debounce: Millis,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch { debounce: Millis(100) }
+    }
+}
+
 /// The file `.runebook/config.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -69,6 +128,8 @@ pub struct Config {
     pub layers: Layers,
     /// The index.
     pub index: Index,
+    /// The watcher.
+    pub watch: Watch,
     /// What other programs' settings say; no part of the file.
     #[serde(skip)]
     pub foreign: Foreign,
@@ -92,6 +153,7 @@ impl Default for Config {
             fields: BTreeMap::new(),
             layers: Layers::default(),
             index: Index::default(),
+            watch: Watch::default(),
             foreign: Foreign::default(),
             model: None,
             unknown: BTreeMap::new(),
@@ -177,5 +239,22 @@ impl Config {
         TimeZone::get(&self.time_zone).map_err(|_| {
             ConfigError(format!("time_zone `{}` is no zone (try Europe/Berlin, UTC)", self.time_zone))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_read_and_what_is_none_is_refused() {
+        for (text, millis) in [("100ms", 100), ("2s", 2000), ("250", 250), ("\"1 s\"", 1000)] {
+            let config = Config::parse(&format!("watch: {{debounce: {text}}}\n")).unwrap();
+            assert_eq!(config.watch.debounce, Millis(millis), "{text}");
+        }
+        for text in ["soon", "-1", "1h", "99999999999999999999s"] {
+            assert!(Config::parse(&format!("watch: {{debounce: {text}}}\n")).is_err(), "{text}");
+        }
+        assert_eq!(Config::default().watch.debounce, Millis(100));
     }
 }

@@ -94,6 +94,13 @@ impl Lock {
         writeln!(file, "process {}, {what}", std::process::id()).map_err(io)?;
         Ok(Lock { _file: file })
     }
+
+    /// Whether a living process holds the lock file `at`, without waiting.
+    #[must_use]
+    pub fn is_held(at: &Path) -> bool {
+        let Ok(file) = File::open(at) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
 }
 
 fn holder(file: &mut File) -> String {
@@ -116,7 +123,9 @@ mod tests {
         let second = Lock::take(&at, "commit", Duration::from_millis(40)).unwrap_err();
         assert!(second.to_string().ends_with("merge 7k3qm2xd"), "{second}");
         assert_eq!(second.kind(), Kind::Conflict);
+        assert!(Lock::is_held(&at));
         drop(first);
+        assert!(!Lock::is_held(&at) && !Lock::is_held(&at.with_file_name("nothing")));
         Lock::take(&at, "commit", Duration::ZERO).unwrap();
     }
 }

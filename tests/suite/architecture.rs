@@ -11,6 +11,7 @@ const PRIVATE_CRATES: &[(&str, &str)] = &[
     ("git2", "src/store/git/"),
     ("tantivy", "src/index/"),
     ("rusqlite", "src/catalog/"),
+    ("notify", "src/watch/ears.rs"),
     ("fastembed", "src/index/embed/"),
     ("ort", "src/index/embed/"),
 ];

@@ -34,6 +34,7 @@ use serde::Serialize;
 
 use super::progress::Progress;
 use super::vault::Vault;
+use super::watched;
 use crate::catalog::{Catalog, Side, State};
 use crate::index::text::TextIndex;
 use crate::model::access::Access;
@@ -218,6 +219,9 @@ pub fn side(vault: &Vault<'_>, catalog: &Catalog) -> Result<Side, Fault> {
 /// # Errors
 /// When there is no index and it cannot be built, or it was stopped by the person.
 pub fn ensure(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Freshness, Fault> {
+    if let Some(freshness) = kept_fresh(vault) {
+        return Ok(freshness);
+    }
     let deadline = Duration::from_millis(vault.config.index.freshness_ms);
     let limits = Limits { full: false, deadline: Some(deadline), patience: deadline };
     match run(vault, progress, limits) {
@@ -225,6 +229,22 @@ pub fn ensure(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Freshness, F
         Err(fault) if fault.kind() == Kind::Failed && vault.env.go_on().is_ok() => as_it_stands(vault, fault),
         Err(fault) => Err(fault),
     }
+}
+
+/// How long a watcher may take to catch up before the caller looks at the files himself.
+const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// The state, where a watcher keeps the index up to date: it is asked to catch up with all that was saved until now, and
+/// nothing needs to be walked.
+fn kept_fresh(vault: &Vault<'_>) -> Option<Freshness> {
+    if !watched::catch_up(vault, CATCH_UP) {
+        return None;
+    }
+    let catalog = place::open_catalog(vault).ok()?;
+    let state = catalog.state().ok()?;
+    // Main's commits are heard of like files; this only makes sure.
+    (vault.repo.ref_oid(&vault.main_ref()).ok()? == state.commit).then_some(())?;
+    just_scanned(vault, &catalog, Vec::new()).ok()
 }
 
 /// Where the index cannot be written (a full disk, a file system that is read-only), what it holds still answers.

@@ -119,6 +119,14 @@ pub(crate) fn open_pair(vault: &Vault<'_>) -> Result<Pair, Fault> {
     Ok(Pair { catalog, text, state })
 }
 
+/// Opens the catalog alone, if it is one for the settings that hold.
+pub(super) fn open_catalog(vault: &Vault<'_>) -> Result<Catalog, Fault> {
+    let dir = current(vault).ok_or(SyncError::NoIndex)?;
+    let catalog = Catalog::open(&dir)?;
+    expect_settings(vault, &catalog.state()?.settings, &dir)?;
+    Ok(catalog)
+}
+
 /// Opens catalog and text index under the lock, matching or not.
 pub(super) fn open_pair_to_write(vault: &Vault<'_>) -> Result<Pair, Fault> {
     let dir = current(vault).ok_or(SyncError::NoIndex)?;
