@@ -41,4 +41,6 @@ mod sync;
 mod transcript;
 mod undo;
 mod uri;
+mod watch;
+mod watch_process;
 mod write;
