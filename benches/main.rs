@@ -4,6 +4,7 @@
 //! - `index VAULT`: the index built anew, without a change, after one;
 //! - `find VAULT`: lexical search, warm and cold;
 //! - `merge VAULT`: a proposal of three files;
+//! - `watch VAULT`: a watched vault, from a save to its being found, idling, a large checkout;
 //! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched.
 
 mod beir;
@@ -14,6 +15,7 @@ mod index;
 mod locomo;
 mod merge;
 mod support;
+mod watch;
 mod words;
 
 use std::path::Path;
@@ -28,9 +30,10 @@ fn main() -> support::Result<()> {
         ["index", dir] => index::run(&place(dir)?),
         ["find", dir] => find::run(&place(dir)?),
         ["merge", dir] => merge::run(&place(dir)?),
+        ["watch", dir] => watch::run(&place(dir)?),
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | watch DIR | eval NAME DATA",
         ),
     }
 }

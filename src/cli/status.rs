@@ -94,10 +94,10 @@ fn watcher(out: &Output, watching: &Watching) -> String {
         (false, _) => "looking at everything for the first time".to_owned(),
         (true, None) => format!("{}, nothing changed yet", super::watch::hearing(watching)),
         (true, Some(last)) => {
-            let what = if last.rebuilt {
-                "built the index anew".to_owned()
-            } else {
-                format!("{} files", last.files)
+            let what = match last.files {
+                _ if last.rebuilt => "built the index anew".to_owned(),
+                1 => "1 file".to_owned(),
+                files => format!("{files} files"),
             };
             format!(
                 "{}; last {what} in {} ms, {}",
