@@ -46,6 +46,26 @@ impl Catalog {
         })
     }
 
+    /// Calls `each` with every document that has texts: its number, the time that it is about, and its path.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn each_place(&self, mut each: impl FnMut(DocId, Option<i64>, &str)) -> Result<(), CatalogError> {
+        self.check(|| {
+            let mut statement = self
+                .conn
+                .prepare_cached("SELECT d.id, d.date, d.path FROM docs d WHERE d.kind < 2 ORDER BY d.id")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let path = row.get_ref(2)?.as_str().map_err(|e| {
+                    rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(e))
+                })?;
+                each(DocId(row.get(0)?), row.get(1)?, path);
+            }
+            Ok(())
+        })
+    }
+
     /// The names of the texts of one document, one a chunk.
     ///
     /// # Errors

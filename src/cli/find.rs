@@ -7,6 +7,7 @@ use super::progress::Bar;
 use super::{Done, Session};
 use crate::flow::find::{self, FindAnswer, FindHit, FindRequest, Status};
 use crate::flow::reader;
+use crate::flow::sync::Freshness;
 use crate::model::fault::Fault;
 
 /// The states that can be asked for.
@@ -93,12 +94,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     for note in answer.freshness.notes.iter().chain(&answer.notes) {
         session.out.note(format!("note: {note}"));
     }
-    if answer.freshness.pending > 0 {
-        session.out.warn(format!(
-            "{} files could not be taken in; `runebook reindex -v` names them",
-            answer.freshness.pending
-        ));
-    }
+    pending(&answer.freshness, session);
     if session.out.json {
         session.out.document(&answer);
     } else if answer.hits.is_empty() {
@@ -126,7 +122,23 @@ impl AskedStatus {
     }
 }
 
-fn show(hit: &FindHit, session: &mut Session<'_>) {
+/// What is not in the answer yet.
+pub(super) fn pending(freshness: &Freshness, session: &Session<'_>) {
+    if freshness.pending > 0 {
+        session.out.warn(format!(
+            "{} files could not be taken in; `runebook reindex -v` names them",
+            freshness.pending
+        ));
+    }
+    if freshness.unembedded > 0 {
+        session.out.note(format!(
+            "note: pending: {} texts are found by their words alone until `runebook reindex` or a watcher has embedded them",
+            freshness.unembedded
+        ));
+    }
+}
+
+pub(super) fn show(hit: &FindHit, session: &mut Session<'_>) {
     let out = &mut session.out;
     let mut head = format!("{}:{}", out.paint(Tone::Path, hit.path.as_str()), hit.line);
     if hit.title != hit.path.stem() {

@@ -37,6 +37,7 @@ mod review;
 mod rm;
 mod rollback;
 mod show;
+mod similar;
 mod status;
 mod tree;
 mod undo;
@@ -121,6 +122,8 @@ enum Command {
     Glob(glob::Args),
     /// Search the memories
     Find(find::Args),
+    /// Find what says the same as a memory
+    Similar(similar::Args),
     /// Show where the links of a memory lead
     Links(links::Args),
     /// Show what links to a memory
@@ -289,6 +292,7 @@ impl Command {
             Command::Grep(args) => grep::run(args, session),
             Command::Glob(args) => glob::run(args, session),
             Command::Find(args) => find::run(args, session),
+            Command::Similar(args) => similar::run(args, session),
             Command::Links(args) => links::run(args, session),
             Command::Backlinks(args) => backlinks::run(args, session),
             Command::Graph(args) => graph::run(args, session),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::output::Tone;
 use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::meaning;
 use crate::flow::sync::{self, ReindexAnswer};
 use crate::model::fault::Fault;
 
@@ -12,33 +13,54 @@ use crate::model::fault::Fault;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The index is brought up to date by the commands that need it; this does it now, and says what is
-wrong with files. Nothing in the index is lost when it is built anew.
+wrong with files. Nothing in the index is lost when it is built anew. Where a model is in use, every text that has no vector
+yet gets one, the latest edited first; that can be stopped at any time and goes on where it was.
 
 Examples:
   runebook reindex
   runebook reindex --full
+  runebook reindex --no-embed
   runebook reindex -v        names every file with a problem"
 )]
 pub(crate) struct Args {
-    /// Throw the index away and build it anew
+    /// Throw the index away and build it anew (vectors of texts that stay the same are kept)
     #[arg(long)]
     full: bool,
+    /// Leave the vectors for later: search goes by words alone for what is new
+    #[arg(long)]
+    no_embed: bool,
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let bar = Bar::new(session);
     let access = super::propose::access_of(session, &vault)?;
-    let answer = sync::reindex(&vault, args.full, &bar)?.told_to(&access);
-    if session.out.json {
-        session.out.document(&answer);
-        return Ok(Done::Yes);
+    let mut answer = sync::reindex(&vault, args.full, &bar)?.told_to(&access);
+    // What was indexed is told also when the vectors cannot be made.
+    let embedded = if args.no_embed { Ok(None) } else { meaning::catch_up(&vault, &bar).map(Some) };
+    let failed = match embedded {
+        Ok(embedded) => {
+            answer.meaning = embedded;
+            None
+        }
+        Err(fault) => Some(fault),
+    };
+    if failed.is_none() || !session.out.json {
+        tell(&answer, session);
     }
-    for note in &answer.freshness.notes {
+    failed.map_or(Ok(Done::Yes), Err)
+}
+
+fn tell(answer: &ReindexAnswer, session: &mut Session<'_>) {
+    if session.out.json {
+        session.out.document(answer);
+        return;
+    }
+    let notes = answer.meaning.iter().flat_map(|meaning| &meaning.notes);
+    for note in answer.freshness.notes.iter().chain(notes) {
         session.out.note(format!("note: {note}"));
     }
-    summary(&answer, session);
-    Ok(Done::Yes)
+    summary(answer, session);
 }
 
 fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
@@ -60,6 +82,12 @@ fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
     }
     if answer.freshness.changed > 0 {
         line.push_str(&format!("; {} not on main", answer.freshness.changed));
+    }
+    if let Some((model, meaning)) = answer.meaning.as_ref().and_then(|m| Some((m.model.as_ref()?, m))) {
+        line.push_str(&format!("; {} texts embedded by {}", meaning.done, super::output::printable(model)));
+        if meaning.pending > 0 {
+            line.push_str(&format!(", {} pending", meaning.pending));
+        }
     }
     out.line(line);
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();

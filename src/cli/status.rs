@@ -1,8 +1,9 @@
 //! `runebook status`.
 
-use super::output::{Tone, moment, one_line};
+use super::output::{Tone, moment, one_line, printable};
 use super::propose::tone as tone_of;
 use super::{Done, Output, Session};
+use crate::flow::meaning::MeaningState;
 use crate::flow::status::{self, Status};
 use crate::flow::watched::Watching;
 use crate::model::fault::Fault;
@@ -83,6 +84,13 @@ fn show(out: &mut Output, state: &Status) {
         let watcher = watcher(out, watching);
         row(out, "watcher", watcher);
     }
+    if let Some(meaning) = &state.meaning {
+        row(out, "meaning", meaning_of(meaning));
+        for failed in &meaning.failed {
+            let line = format!("  {} texts could not be embedded: {}", failed.texts, failed.why);
+            out.line(out.paint(Tone::Warn, line));
+        }
+    }
     proposals(out, state);
     changes(out, state);
 }
@@ -114,6 +122,17 @@ fn watcher(out: &Output, watching: &Watching) -> String {
         Some(problem) => format!("{line}; {}", out.paint(Tone::Bad, problem)),
         None => line,
     }
+fn meaning_of(state: &MeaningState) -> String {
+    let Some(model) = &state.model else {
+        let why = state.unavailable.as_deref().unwrap_or("no model");
+        let hint = state.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return printable(&format!("search is by words alone: {why}{hint}"));
+    };
+    let waits = match state.pending {
+        0 => String::new(),
+        pending => format!(", {pending} pending (`runebook reindex`)"),
+    };
+    printable(&format!("{model}: {} texts embedded{waits}", state.embedded))
 }
 
 fn proposals(out: &mut Output, state: &Status) {

@@ -26,6 +26,7 @@ pub mod layers;
 pub mod links;
 pub mod listed;
 pub mod locate;
+pub mod meaning;
 pub mod merge;
 pub mod models;
 pub mod mv;

@@ -34,6 +34,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("fault", of::<FaultAnswer>()),
         ("edit", of::<super::own::Edited>()),
         ("find", of::<super::find::FindAnswer>()),
+        ("similar", of::<super::find::SimilarAnswer>()),
         ("glob", of::<super::search::File>()),
         ("finding", of::<Finding>()),
         ("actor", of::<Actor>()),

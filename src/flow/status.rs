@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::branch::Branch;
+use super::meaning::{self, MeaningState};
 use super::sync::Freshness;
 use super::vault::Vault;
 use super::watched::{self, Watching};
@@ -80,6 +81,8 @@ pub struct Status {
     pub index: Option<Freshness>,
     /// The watcher of this work tree; absent while none lives.
     pub watcher: Option<Watching>,
+    /// How far search by meaning is; absent while there is no index.
+    pub meaning: Option<MeaningState>,
     /// The proposals that are open, the oldest first.
     pub proposals: Vec<Waiting>,
 }
@@ -130,6 +133,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         changed: changed.collect(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         watcher: watched::living(vault),
+        meaning: meaning::state(vault).ok(),
         proposals: main.map_or(Ok(Vec::new()), |main| waiting(vault, main))?,
     })
 }

@@ -9,6 +9,8 @@ mod text_near;
 mod text_prefix;
 mod text_score;
 mod text_search;
+mod text_sieve;
+mod text_telling;
 mod text_terms;
 mod text_view;
 mod text_words;
@@ -18,4 +20,5 @@ pub mod vectors;
 /// Searching the text index.
 pub mod search {
     pub use super::text_search::{Found, Hit, Part, Request};
+    pub use super::text_sieve::Addresses;
 }

@@ -126,7 +126,11 @@ impl TextIndex {
         Ok(found)
     }
 
-    fn filters<'a>(&self, view: &'a View, request: &'a Request<'a>) -> tantivy::Result<Vec<Filter<'a>>> {
+    pub(super) fn filters<'a>(
+        &self,
+        view: &'a View,
+        request: &'a Request<'a>,
+    ) -> tantivy::Result<Vec<Filter<'a>>> {
         let mut excluded = HashSet::new();
         for item in &request.query.unwanted {
             for (at, bits) in matching(view, item)?.into_iter().flatten().enumerate() {

@@ -1,11 +1,13 @@
 //! `find`: words in, memories out. Filters hold before anything is scored; the index is brought up to date first.
 
 mod request;
+mod similar;
 mod snippet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::meaning::{Dense, DenseHit, Meaning};
 use super::progress::Progress;
 use super::sync::{self, Freshness, Pair};
 use super::vault::Vault;
@@ -13,6 +15,7 @@ use crate::catalog::{CatalogError, DocId, DocRow, Side, State};
 use crate::index::query::{self, Item, Query};
 use crate::index::search;
 use crate::index::text::Totals;
+use crate::index::vectors::Form;
 use crate::model::access::{Access, View};
 use crate::model::actor::Sensitivity;
 use crate::model::fault::Fault;
@@ -22,6 +25,7 @@ use crate::model::uri::Uri;
 use crate::store::files;
 
 pub use request::{Arm, FindError, FindRequest, Status};
+pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
 
 /// One memory that was found.
@@ -113,6 +117,7 @@ pub fn find(
 #[derive(Debug)]
 pub struct Finder {
     pair: Pair,
+    meaning: Option<Meaning>,
 }
 
 impl Finder {
@@ -121,7 +126,42 @@ impl Finder {
     /// # Errors
     /// When there is none, or it cannot be used.
     pub fn open(vault: &Vault<'_>) -> Result<Finder, Fault> {
-        Ok(Finder { pair: sync::open_pair(vault)? })
+        Ok(Finder { pair: sync::open_pair(vault)?, meaning: None })
+    }
+
+    /// Opens the index as it stands together with the vectors of a model.
+    ///
+    /// # Errors
+    /// As [`Finder::open`], and when the vectors cannot be read.
+    pub fn with_meaning(vault: &Vault<'_>, form: &Form) -> Result<Finder, Fault> {
+        let pair = sync::open_pair(vault)?;
+        let meaning = Some(Meaning::open(vault, &pair, form)?);
+        Ok(Finder { pair, meaning })
+    }
+
+    /// The vectors, where they were opened.
+    #[must_use]
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.meaning.as_ref()
+    }
+
+    /// Searches by meaning alone, under the filters of a request (its words filter nothing): the best chunk of each
+    /// memory, best first. Nothing where no vectors were opened.
+    ///
+    /// # Errors
+    /// As [`Finder::find`].
+    pub fn dense(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+        dense: &Dense<'_>,
+    ) -> Result<Vec<DenseHit>, Fault> {
+        let asked = request::read(vault, request)?;
+        let Some(meaning) = &self.meaning else { return Ok(Vec::new()) };
+        self.narrowed(vault, access, request, &asked, |_, narrowed| {
+            meaning.nearest(&self.pair, dense, narrowed)
+        })
     }
 
     /// Searches without looking at the files first.
@@ -148,6 +188,38 @@ impl Finder {
         freshness: &Freshness,
     ) -> Result<FindAnswer, Fault> {
         let pair = &self.pair;
+        let path_of = |doc: u64| {
+            let row = pair.catalog.doc(DocId(doc)).ok().flatten();
+            row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
+        };
+        let (side, found) = self.narrowed(vault, access, request, asked, |side, narrowed| {
+            Ok((side, pair.text.search(narrowed, &path_of)?))
+        })?;
+        let mut hits = Vec::with_capacity(found.hits.len());
+        for hit in &found.hits {
+            let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
+            hits.push(shown(vault, side, hit, row, &found.terms));
+        }
+        Ok(FindAnswer {
+            query: request.query.clone(),
+            view: name_of(side).to_owned(),
+            mode: "lexical".to_owned(),
+            freshness: freshness.clone(),
+            hits,
+            notes: found.notes,
+        })
+    }
+
+    /// Runs a search under the filters of a request: whoever scores, what may be found is the same.
+    fn narrowed<T>(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+        asked: &Asked,
+        run: impl FnOnce(Side, &search::Request<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let pair = &self.pair;
         let side = match access.view {
             View::WorkTree if !request.main => sync::side(vault, &pair.catalog)?,
             _ => Side::Main,
@@ -161,11 +233,8 @@ impl Finder {
                 && !asked.not_paths.iter().any(|test| test.holds(path))
         };
         let clearance = access.actor.as_ref().map_or(Sensitivity::Restricted, |actor| actor.clearance());
-        let path_of = |doc: u64| {
-            let row = pair.catalog.doc(DocId(doc)).ok().flatten();
-            row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
-        };
-        let found = pair.text.search(
+        run(
+            side,
             &search::Request {
                 query: &asked.query,
                 hidden: &hidden,
@@ -180,22 +249,12 @@ impl Finder {
                 path: &path,
                 explain: request.explain,
             },
-            &path_of,
-        )?;
-        let mut hits = Vec::with_capacity(found.hits.len());
-        for hit in &found.hits {
-            let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
-            hits.push(shown(vault, side, hit, row, &found.terms));
-        }
-        Ok(FindAnswer {
-            query: request.query.clone(),
-            view: if side == Side::Main { "main" } else { "worktree" }.to_owned(),
-            mode: "lexical".to_owned(),
-            freshness: freshness.clone(),
-            hits,
-            notes: found.notes,
-        })
+        )
     }
+}
+
+fn name_of(side: Side) -> &'static str {
+    if side == Side::Main { "main" } else { "worktree" }
 }
 
 /// What of the request is about the index.

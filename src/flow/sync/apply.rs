@@ -128,7 +128,8 @@ pub(super) fn update(
 /// The steps of an update at which `RUNEBOOK_CRASH_AT` can kill it, in order.
 pub const STEPS: [&str; 3] = ["sync-read", "sync-text", "sync-catalog"];
 
-fn step(vault: &Vault<'_>, name: &str) {
+/// Kills the process at a step when a test asked for it.
+pub(in crate::flow) fn step(vault: &Vault<'_>, name: &str) {
     if vault.env.var("RUNEBOOK_CRASH_AT") == Some(name) {
         std::process::abort();
     }

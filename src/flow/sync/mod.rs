@@ -22,9 +22,11 @@ mod sink;
 pub(super) mod source;
 
 pub use apply::STEPS;
+pub(super) use apply::step as kill_at;
 pub(super) use date::read as read_date;
 pub use follow::{Followed, follow};
 pub(super) use place::open_pair;
+pub(super) use read::passages_of;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +34,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::meaning::Embedded;
 use super::progress::Progress;
 use super::vault::Vault;
 use super::watched;
@@ -59,9 +62,17 @@ pub struct Freshness {
     pub scanned_seconds: u64,
     /// How many files could not be taken in, or wait to be.
     pub pending: u64,
+    /// How many texts wait for their vectors: what is only in them is found by its words alone. 0 where no model is in
+    /// use, or where words alone were searched.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub unembedded: u64,
     /// What else a reader should know: that the index was rebuilt and why, that another process is indexing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What `reindex` did.
@@ -83,6 +94,9 @@ pub struct ReindexAnswer {
     pub others: u64,
     /// What is wrong with files, by the rule.
     pub problems: Vec<FileProblem>,
+    /// The vectors; absent where they were left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Embedded>,
     /// The state.
     pub freshness: Freshness,
 }
@@ -286,7 +300,19 @@ pub fn reindex(vault: &Vault<'_>, full: bool, progress: &dyn Progress) -> Result
         }));
     }
     let Outcome { rebuilt, added, changed, removed, freshness, .. } = outcome;
-    Ok(ReindexAnswer { rebuilt, added, changed, removed, memories, texts, others, problems, freshness })
+    let meaning = None;
+    Ok(ReindexAnswer {
+        rebuilt,
+        added,
+        changed,
+        removed,
+        memories,
+        texts,
+        others,
+        problems,
+        meaning,
+        freshness,
+    })
 }
 
 /// The state that the index is in, without looking at the work tree.

@@ -129,6 +129,30 @@ pub(super) fn read_all(
     })
 }
 
+/// The texts of a document that are embedded, if it can still be read as it was when they were named so. The work file
+/// is tried before git's object: where git changes the ends of lines, the file is what was read.
+pub(in crate::flow) fn passages_of(
+    vault: &Vault<'_>,
+    path: &VaultPath,
+    oid: Oid,
+    keys: &[TextKey],
+) -> Result<Option<Vec<String>>, Fault> {
+    let zone = vault.config.zone().map_err(crate::flow::vault::VaultError::from)?;
+    let desk = Desk { config: &vault.config, zone: &zone, root: vault.repo.work_dir() };
+    for from in [From::Work, From::Blob(oid)] {
+        if from == From::Blob(oid) && !vault.repo.has_object(oid) {
+            continue;
+        }
+        let job = Job { path: path.clone(), from, main: Some(oid), known: Vec::new() };
+        if let Read::New(parsed) = desk.read(job, &mut None, vault.repo.git_dir())
+            && parsed.passages == keys
+        {
+            return Ok(Some(markdown::passage::passages(&parsed.memory, &parsed.chunks)));
+        }
+    }
+    Ok(None)
+}
+
 impl Desk<'_> {
     fn read(&self, job: Job, repo: &mut Option<Repo>, git_dir: &Path) -> Read {
         let bytes = match (job.from, self.root) {

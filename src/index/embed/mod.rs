@@ -97,6 +97,12 @@ impl Embedder {
         self.directory.description.dimensions
     }
 
+    /// The most tokens of a text, its prefix and the model's own marks among them; what is longer is cut.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.directory.description.max_tokens
+    }
+
     /// How many tokens a text has as a passage, with its prefix and the model's own marks; also when that is more than
     /// the model takes.
     ///

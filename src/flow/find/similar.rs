@@ -1,0 +1,203 @@
+//! `similar`: the memories that say what one says.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Asked, FindHit, FindRequest, Finder, name_of, request, shown, text_of, totals};
+use crate::catalog::{DocId, DocRow, Side};
+use crate::flow::meaning::{Dense, form_of};
+use crate::flow::models::{self, Choice};
+use crate::flow::progress::Progress;
+use crate::flow::sync::{self, Freshness};
+use crate::flow::vault::Vault;
+use crate::index::query::{Item, Query};
+use crate::index::search;
+use crate::model::access::{Access, View};
+use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::path::VaultPath;
+use crate::model::uri::Uri;
+
+/// How many of a memory's words are looked for where there is no model.
+const WORDS: usize = 24;
+
+/// What is asked of `similar`.
+#[derive(Debug, Clone)]
+pub struct SimilarRequest {
+    /// The memory.
+    pub path: VaultPath,
+    /// How many at most.
+    pub limit: usize,
+    /// Whether to look in main though the work tree is there.
+    pub main: bool,
+}
+
+/// What `similar` answers.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SimilarAnswer {
+    /// The memory.
+    pub uri: String,
+    /// Where it was looked: `main` or `worktree`.
+    pub view: String,
+    /// By what: `meaning`, or `words` where there is no model.
+    pub mode: String,
+    /// The model, where it was by meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// From which state of the vault.
+    pub freshness: Freshness,
+    /// The memories, most similar first. The score is the cosine of the two memories' vectors, or that of a search for
+    /// its most telling words.
+    pub hits: Vec<FindHit>,
+    /// What the asker should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Why similar memories cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum SimilarError {
+    /// The file has no text that is searched.
+    #[error("`{0}` has no text that is searched")]
+    NoText(VaultPath),
+}
+
+impl Explain for SimilarError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("name a memory, or a text file".to_owned())
+    }
+}
+
+/// Finds what is similar to a memory that the asker may see. Needs no model to run, only the vectors that one made;
+/// where there are none, the memory's most telling words are searched. Changes nothing but the index.
+///
+/// # Errors
+/// When the memory has no text, or there is no index and it cannot be built.
+pub fn similar(
+    vault: &Vault<'_>,
+    access: &Access,
+    request: &SimilarRequest,
+    progress: &dyn Progress,
+) -> Result<SimilarAnswer, Fault> {
+    let freshness = sync::ensure(vault, progress)?;
+    let choice = models::choose(vault.env, Some(&vault.config));
+    let run = |freshness: Freshness| -> Result<SimilarAnswer, Fault> {
+        match &choice {
+            Ok(choice) => Finder::with_meaning(vault, &form_of(choice))?.similar(
+                vault,
+                access,
+                request,
+                Ok(choice),
+                freshness,
+            ),
+            Err(why) => Finder::open(vault)?.similar(vault, access, request, Err(why.to_string()), freshness),
+        }
+    };
+    run(freshness).or_else(|error| {
+        if error.as_error().is::<SimilarError>() {
+            return Err(error);
+        }
+        // Damage that only reading showed.
+        run(sync::rebuild(vault, progress, error)?)
+    })
+}
+
+impl Finder {
+    fn similar(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &SimilarRequest,
+        choice: Result<&Choice, String>,
+        mut freshness: Freshness,
+    ) -> Result<SimilarAnswer, Fault> {
+        let side = match access.view {
+            View::WorkTree if !request.main => sync::side(vault, &self.pair.catalog)?,
+            _ => Side::Main,
+        };
+        let none = || SimilarError::NoText(request.path.clone());
+        let row = self.pair.catalog.doc_at(side, &request.path)?.ok_or_else(none)?;
+        let keys = self.pair.catalog.passages_of(row.id)?;
+        if keys.is_empty() {
+            return Err(none().into());
+        }
+        let plain = FindRequest {
+            limit: request.limit.saturating_add(1),
+            main: request.main,
+            ..FindRequest::default()
+        };
+        let mut asked = request::read(vault, &plain)?;
+        let mut notes = Vec::new();
+        let vector = self.meaning.as_ref().and_then(|meaning| meaning.together(&keys));
+        freshness.unembedded = self.meaning.as_ref().map_or(0, |meaning| meaning.pending());
+        let found = match (&self.meaning, &vector) {
+            (Some(meaning), Some(vector)) => {
+                let dense = Dense { vector, only: None, offsets: [0.0; 2], count: plain.limit };
+                let hits = self.narrowed(vault, access, &plain, &asked, |_, narrowed| {
+                    meaning.nearest(&self.pair, &dense, narrowed)
+                })?;
+                let hit = |hit: crate::flow::meaning::DenseHit| search::Hit {
+                    doc: hit.doc.0,
+                    ord: hit.ord,
+                    score: f64::from(hit.score),
+                    parts: Vec::new(),
+                };
+                search::Found { hits: hits.into_iter().map(hit).collect(), ..search::Found::default() }
+            }
+            _ => {
+                notes.push(match &choice {
+                    Ok(_) => "its vector is not made yet, so this is by its words alone (`runebook reindex` makes it)".to_owned(),
+                    Err(why) => format!("by its words alone: {why}"),
+                });
+                self.by_words(vault, access, &plain, &mut asked, side, &row)?
+            }
+        };
+        let mut hits = Vec::new();
+        for hit in found.hits.iter().filter(|hit| hit.doc != row.id.0).take(request.limit) {
+            let Some(other) = self.pair.catalog.doc(DocId(hit.doc))? else { continue };
+            hits.push(shown(vault, side, hit, other, &found.terms));
+        }
+        let model = choice.ok().filter(|_| vector.is_some());
+        Ok(SimilarAnswer {
+            uri: Uri::file(request.path.clone()).to_string(),
+            view: name_of(side).to_owned(),
+            mode: if model.is_some() { "meaning" } else { "words" }.to_owned(),
+            model: model.map(|choice| choice.directory.description.name.to_string()),
+            freshness,
+            hits,
+            notes,
+        })
+    }
+
+    /// What a search for a memory's most telling words finds.
+    fn by_words(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        plain: &FindRequest,
+        asked: &mut Asked,
+        side: Side,
+        row: &DocRow,
+    ) -> Result<search::Found, Fault> {
+        let text = text_of(vault, side, row);
+        // Behind the front matter, which says of what kind it is rather than what it says.
+        let begin = row.chunks.first().map_or(0, |chunk| chunk.start);
+        let text = format!("{}\n{}", row.title, text.get(begin..).unwrap_or_default());
+        let hidden = self.pair.catalog.hidden(side)?;
+        let words = self.pair.text.telling(&text, &hidden, &totals(vault, &self.pair.state)?, WORDS)?;
+        if words.is_empty() {
+            return Ok(search::Found::default());
+        }
+        asked.query = Query { wanted: vec![Item::Words(words.join(" "))], ..Query::default() };
+        let path_of = |doc: u64| {
+            let row = self.pair.catalog.doc(DocId(doc)).ok().flatten();
+            row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
+        };
+        self.narrowed(vault, access, plain, asked, |_, narrowed| {
+            Ok(self.pair.text.search(narrowed, &path_of)?)
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! The arm of a search that goes by meaning.
+
+use std::collections::HashMap;
+
+use super::Meaning;
+use crate::catalog::DocId;
+use crate::flow::sync::Pair;
+use crate::index::search;
+use crate::index::vectors::{Question, Row, Script};
+use crate::model::fault::Fault;
+
+/// What is looked for by meaning.
+#[derive(Debug, Clone)]
+pub struct Dense<'q> {
+    /// The question's vector, of length one.
+    pub vector: &'q [f32],
+    /// Only texts of one script: a model of several languages puts texts of one language near each other, whatever
+    /// they say, so answers in the other language are candidates only by themselves.
+    pub only: Option<Script>,
+    /// What is added to the scores by script (see [`Question::offsets`]); zeros for plain cosines.
+    pub offsets: [f32; 2],
+    /// How many memories are wanted.
+    pub count: usize,
+}
+
+/// A memory that was found by meaning, with its best chunk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DenseHit {
+    /// The document.
+    pub doc: DocId,
+    /// The chunk's number within it.
+    pub ord: u64,
+    /// The cosine between question and chunk, with the offset that was asked for.
+    pub score: f32,
+    /// The main script of the chunk.
+    pub script: Script,
+}
+
+/// The most rows that one search asks for: beyond that, memories of very many chunks hide others.
+const MOST_ROWS: usize = 20_000;
+
+impl Meaning {
+    /// The memories nearest to a question among those whose chunks pass the filters of a request, best first, equal
+    /// ones in the order of their paths. The filters are the text search's, and hold before anything is ranked.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(in crate::flow) fn nearest(
+        &self,
+        pair: &Pair,
+        dense: &Dense<'_>,
+        request: &search::Request<'_>,
+    ) -> Result<Vec<DenseHit>, Fault> {
+        let mut hits = pair.text.sieve(request, &self.addresses, |pass| {
+            let mut rows = dense.count.saturating_mul(3).max(30);
+            loop {
+                let question = Question { vector: dense.vector, offsets: dense.offsets, count: rows };
+                let found = self.store.scan(&question, |row| self.passes(row, dense.only, pass));
+                let best = self.best(&found, pass);
+                // Memories with many chunks may have taken the places of others.
+                if best.len() >= dense.count || found.len() < rows || rows >= MOST_ROWS {
+                    return best;
+                }
+                rows *= 4;
+            }
+        })?;
+        let path_of = |doc: DocId| pair.catalog.doc(doc).ok().flatten().map(|row| row.path);
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+        if let Some(last) = hits.get(dense.count.saturating_sub(1)).map(|hit| hit.score) {
+            hits.truncate(hits.partition_point(|hit| hit.score >= last));
+        }
+        let tied = hits.windows(2).any(|pair| pair[0].score == pair[1].score);
+        if tied {
+            hits.sort_by_cached_key(|hit| path_of(hit.doc));
+            hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        }
+        hits.truncate(dense.count);
+        Ok(hits)
+    }
+
+    fn passes(&self, row: Row, only: Option<Script>, pass: &mut dyn FnMut(u64, u32) -> bool) -> bool {
+        only.is_none_or(|script| self.store.script(row) == script)
+            && self.owners(row).any(|(doc, ord)| pass(doc, ord))
+    }
+
+    /// The best chunk of each memory.
+    fn best(
+        &self,
+        found: &[crate::index::vectors::Found],
+        pass: &mut dyn FnMut(u64, u32) -> bool,
+    ) -> Vec<DenseHit> {
+        let mut best: HashMap<u64, DenseHit> = HashMap::new();
+        for found in found {
+            let script = self.store.script(found.row);
+            for (doc, ord) in self.owners(found.row).filter(|(doc, ord)| pass(*doc, *ord)) {
+                let hit = DenseHit { doc: DocId(doc), ord: u64::from(ord), score: found.score, script };
+                // Rows come best first.
+                best.entry(doc).or_insert(hit);
+            }
+        }
+        best.into_values().collect()
+    }
+}

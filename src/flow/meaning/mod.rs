@@ -1,0 +1,162 @@
+//! Search by meaning: the vectors of the documents' texts, what waits for one, and bringing them up to date.
+//!
+//! The catalog names the texts of each document by their content; the store has vectors by those names. So nothing has
+//! to be kept in step: a text that the store does not have is *pending*, a row that no document names is never found
+//! and is put aside when vectors are next brought up to date. Stores of different models lie beside each other, and a
+//! search is of one.
+
+mod dense;
+mod embed;
+mod state;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+pub use dense::{Dense, DenseHit};
+pub use embed::{EmbedError, EmbedStep, Limits, embed, embed_some};
+pub use state::{Embedded, Failed, MeaningState, catch_up, state};
+
+use super::models::Choice;
+use super::vault::Vault;
+use crate::catalog::{Catalog, DocId};
+use crate::index::search::Addresses;
+use crate::index::vectors::{Form, Row, Script, Vectors};
+use crate::model::fault::Fault;
+use crate::model::id::TextKey;
+
+/// The form of the vectors of a model.
+#[must_use]
+pub fn form_of(choice: &Choice) -> Form {
+    Form::of(choice.fingerprint().as_str(), choice.directory.description.dimensions)
+}
+
+/// Where the stores of a vault lie. Not in the directory of an index: an index that is built anew has the same texts.
+fn stores(vault: &Vault<'_>) -> PathBuf {
+    vault.derived_dir().join("vectors")
+}
+
+fn store_at(stores: &Path, form: &Form) -> PathBuf {
+    stores.join(form.name())
+}
+
+/// A document with texts that have no vector yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waiting {
+    doc: DocId,
+    /// The generation in which it came: the higher, the later it was edited.
+    born: u64,
+}
+
+/// What the catalog says of a store.
+#[derive(Debug, Default)]
+struct Survey {
+    /// The documents that wait, in the order of their numbers.
+    waiting: Vec<Waiting>,
+    /// How many different texts wait.
+    pending: u64,
+    /// A row with a document and the number of the chunk in it that it is the vector of: in order.
+    owners: Vec<(Row, u64, u32)>,
+    /// Texts that documents name again, though their rows are dead.
+    wake: Vec<TextKey>,
+    /// Texts that live in the store, and that no document names.
+    gone: Vec<TextKey>,
+}
+
+fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
+    let mut found = Survey::default();
+    let mut missing: HashSet<TextKey> = HashSet::new();
+    let mut named = vec![false; store.row_count()];
+    catalog.each_passages(|passages| {
+        let mut waits = false;
+        for (ord, key) in passages.keys().enumerate() {
+            match store.row(key) {
+                Some(row) => {
+                    if !named[row.0 as usize] && !store.holds(key) {
+                        found.wake.push(key);
+                    }
+                    named[row.0 as usize] = true;
+                    found.owners.push((row, passages.doc.0, ord as u32));
+                }
+                None => {
+                    waits = true;
+                    missing.insert(key);
+                }
+            }
+        }
+        if waits {
+            found.waiting.push(Waiting { doc: passages.doc, born: passages.born });
+        }
+    })?;
+    found.owners.sort_unstable();
+    found.gone =
+        store.keys().filter(|key| store.row(*key).is_some_and(|row| !named[row.0 as usize])).collect();
+    // A row that is put aside is found again as soon as the vectors are brought up to date, without the model.
+    found.pending = (missing.len() + found.wake.len()) as u64;
+    Ok(found)
+}
+
+/// The vectors of one model over the documents of one index, at one moment.
+#[derive(Debug)]
+pub struct Meaning {
+    store: Vectors,
+    owners: Vec<(Row, u64, u32)>,
+    addresses: Addresses,
+    pending: u64,
+}
+
+impl Meaning {
+    /// Opens the vectors of a form over an index.
+    ///
+    /// # Errors
+    /// When the store or the index cannot be read. Damage is no error: what is damaged is pending.
+    pub(super) fn open(vault: &Vault<'_>, pair: &super::sync::Pair, form: &Form) -> Result<Meaning, Fault> {
+        let store = Vectors::open(&store_at(&stores(vault), form), form)?;
+        let Survey { owners, pending, .. } = survey(&pair.catalog, &store)?;
+        Ok(Meaning { store, owners, addresses: pair.text.addresses()?, pending })
+    }
+
+    /// How many texts wait for their vectors.
+    #[must_use]
+    pub fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// How many texts have one.
+    #[must_use]
+    pub fn embedded(&self) -> u64 {
+        self.store.len() as u64
+    }
+
+    /// The mean of the vectors of a script, and of how many texts it is.
+    #[must_use]
+    pub fn mean(&self, script: Script) -> (Vec<f32>, usize) {
+        self.store.mean(script)
+    }
+
+    /// The chunks that a row is the vector of: document, and number within it.
+    fn owners(&self, row: Row) -> impl Iterator<Item = (u64, u32)> {
+        let from = self.owners.partition_point(|owner| owner.0 < row);
+        self.owners[from..].iter().take_while(move |owner| owner.0 == row).map(|owner| (owner.1, owner.2))
+    }
+
+    /// The vector of some texts together: the mean of theirs, of length one; none where none of them has one.
+    pub(super) fn together(&self, keys: &[TextKey]) -> Option<Vec<f32>> {
+        let rows = keys.iter().filter(|key| self.store.holds(**key)).filter_map(|key| self.store.row(*key));
+        let mut sum: Vec<f32> = Vec::new();
+        for vector in rows.filter_map(|row| self.store.vector(row)) {
+            sum.resize(vector.len(), 0.0);
+            sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
+        }
+        unit(sum)
+    }
+}
+
+/// A vector made of length one; none where it has no direction.
+fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
+    if length < 1e-6 {
+        return None;
+    }
+    vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    Some(vector)
+}

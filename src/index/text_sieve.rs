@@ -1,0 +1,65 @@
+//! The filters of a search for somebody who scores chunks by other means than words: exactly those of the text search.
+
+use super::text::{TextError, TextIndex, guarded};
+use super::text_search::Request;
+use super::text_view::View;
+
+/// Where in the index each chunk is, by its document and its number within it.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    /// Document, number, segment, number in the segment: in order.
+    rows: Vec<(u64, u32, u32, u32)>,
+}
+
+impl Addresses {
+    fn find(&self, doc: u64, ord: u32) -> Option<(usize, u32)> {
+        let at = self.rows.partition_point(|row| (row.0, row.1) < (doc, ord));
+        let row = self.rows.get(at).filter(|row| (row.0, row.1) == (doc, ord))?;
+        Some((row.2 as usize, row.3))
+    }
+}
+
+impl TextIndex {
+    /// The addresses of all chunks that are alive, as the index stood when it was opened.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn addresses(&self) -> Result<Addresses, TextError> {
+        let collect = || {
+            let mut rows = Vec::new();
+            for (at, segment) in self.reader.searcher().segment_readers().iter().enumerate() {
+                let (docs, ords) = (segment.fast_fields().u64("doc")?, segment.fast_fields().u64("ord")?);
+                for chunk in segment.doc_ids_alive() {
+                    let (Some(doc), Some(ord)) = (docs.first(chunk), ords.first(chunk)) else { continue };
+                    rows.push((doc, ord as u32, at as u32, chunk));
+                }
+            }
+            rows.sort_unstable();
+            Ok(Addresses { rows })
+        };
+        guarded(&self.path, collect)
+    }
+
+    /// Calls `ask` with a function that says whether a chunk, given by its document and its number within it, passes
+    /// the filters of a request: the view, the asker's access, types, states, dates, tags, paths, phrases and whatever
+    /// is excluded.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn sieve<T>(
+        &self,
+        request: &Request<'_>,
+        addresses: &Addresses,
+        ask: impl FnOnce(&mut dyn FnMut(u64, u32) -> bool) -> T,
+    ) -> Result<T, TextError> {
+        guarded(&self.path, || {
+            let view = View::open(self, request.hidden, request.totals)?;
+            let mut filters = self.filters(&view, request)?;
+            let mut pass = |doc: u64, ord: u32| {
+                let Some((segment, chunk)) = addresses.find(doc, ord) else { return false };
+                filters.get_mut(segment).is_some_and(|filter| filter.pass(chunk).is_some())
+            };
+            Ok(ask(&mut pass))
+        })
+    }
+}
