@@ -84,9 +84,11 @@ fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
         line.push_str(&format!("; {} not on main", answer.freshness.changed));
     }
     if let Some((model, meaning)) = answer.meaning.as_ref().and_then(|m| Some((m.model.as_ref()?, m))) {
-        line.push_str(&format!("; {} texts embedded by {}", meaning.done, super::output::printable(model)));
+        if meaning.done > 0 {
+            line.push_str(&format!("; {} texts embedded by {}", meaning.done, super::output::printable(model)));
+        }
         if meaning.pending > 0 {
-            line.push_str(&format!(", {} pending", meaning.pending));
+            line.push_str(&format!("; {} texts not embedded yet", meaning.pending));
         }
     }
     out.line(line);
