@@ -85,7 +85,11 @@ fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
     }
     if let Some((model, meaning)) = answer.meaning.as_ref().and_then(|m| Some((m.model.as_ref()?, m))) {
         if meaning.done > 0 {
-            line.push_str(&format!("; {} texts embedded by {}", meaning.done, super::output::printable(model)));
+            line.push_str(&format!(
+                "; {} texts embedded by {}",
+                meaning.done,
+                super::output::printable(model)
+            ));
         }
         if meaning.pending > 0 {
             line.push_str(&format!("; {} texts not embedded yet", meaning.pending));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tantivy::Term;
 
 use super::query::is_stop_word;
-use super::text::{TextError, TextIndex, Totals, guarded};
+use super::text::{BODY, TextError, TextIndex, Totals, guarded};
 use super::text_view::View;
 use super::tokenizer::{Analyzer, Kind};
 
@@ -33,7 +33,7 @@ impl TextIndex {
             end -= 1;
         }
         let text = &text[..end];
-        let mut analyzer = Analyzer::new(false);
+        let mut analyzer = Analyzer::default();
         let mut counts: HashMap<String, (u32, String)> = HashMap::new();
         for token in analyzer.analyze(text).to_vec() {
             if !matches!(token.kind, Kind::Plain | Kind::Pair) {
@@ -53,7 +53,7 @@ impl TextIndex {
             let mut words = Vec::new();
             for (term, (count, word)) in counts {
                 let mut has = 0;
-                for at in [0, 4] {
+                for at in [0, BODY] {
                     has += view.frequency(&Term::from_field_text(view.fields.searched[at], &term))?;
                 }
                 if has > 1 && (has as f64) < (total * COMMON).max(3.0) {

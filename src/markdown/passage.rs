@@ -1,6 +1,7 @@
 //! What of a memory a model is given: each chunk with its place in front, since a paragraph says less by itself than
 //! under its title and headings.
 
+use super::noise::blanked;
 use super::tokens::quarters;
 use crate::model::id::TextKey;
 use crate::model::memory::{Chunk, Memory};
@@ -14,8 +15,9 @@ pub fn passages(memory: &Memory, chunks: &[Chunk]) -> Vec<String> {
     if chunks.is_empty() {
         return vec![place(&memory.title, &[])];
     }
-    let body = |chunk: &Chunk| memory.text.get(chunk.range.clone()).unwrap_or_default().to_owned();
-    chunks.iter().map(|chunk| format!("{}\n{}", place(&memory.title, &chunk.headings), body(chunk))).collect()
+    let body = |chunk: &Chunk| blanked(memory.text.get(chunk.range.clone()).unwrap_or_default());
+    let text = |chunk: &Chunk| format!("{}\n{}", place(&memory.title, &chunk.headings), body(chunk).trim());
+    chunks.iter().map(text).collect()
 }
 
 /// Their names, in the same order.
