@@ -5,6 +5,7 @@
 //! - `find VAULT`: lexical search, warm and cold;
 //! - `merge VAULT`: a proposal of three files;
 //! - `watch VAULT`: a watched vault, from a save to its being found, idling, a large checkout;
+//! - `vectors [COUNT…]`: exact search over random vectors, 100,000 and 1,000,000 of them if not said;
 //! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched.
 
 mod beir;
@@ -15,6 +16,7 @@ mod index;
 mod locomo;
 mod merge;
 mod support;
+mod vectors;
 mod watch;
 mod words;
 
@@ -31,9 +33,13 @@ fn main() -> support::Result<()> {
         ["find", dir] => find::run(&place(dir)?),
         ["merge", dir] => merge::run(&place(dir)?),
         ["watch", dir] => watch::run(&place(dir)?),
+        ["vectors"] => vectors::run(&[100_000, 1_000_000]),
+        ["vectors", counts @ ..] => {
+            vectors::run(&counts.iter().map(|count| Ok(count.parse()?)).collect::<support::Result<Vec<_>>>()?)
+        }
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | watch DIR | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | watch DIR | vectors | eval NAME DATA",
         ),
     }
 }

@@ -122,6 +122,9 @@ fn watcher(out: &Output, watching: &Watching) -> String {
         Some(problem) => format!("{line}; {}", out.paint(Tone::Bad, problem)),
         None => line,
     }
+}
+
+/// How far search by meaning is.
 fn meaning_of(state: &MeaningState) -> String {
     let Some(model) = &state.model else {
         let why = state.unavailable.as_deref().unwrap_or("no model");

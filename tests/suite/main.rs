@@ -26,6 +26,7 @@ mod index;
 mod init;
 mod layers;
 mod links;
+mod meaning;
 mod memory_format;
 mod memory_properties;
 mod merge;

@@ -71,6 +71,9 @@ pub struct EmbedStep {
 const PART: usize = 64;
 /// …or of so long.
 const PART_TIME: Duration = Duration::from_secs(5);
+/// How many texts a search embeds at most, and for how long.
+const FEW: u64 = 8;
+const FEW_TIME: Duration = Duration::from_millis(200);
 /// After so many failures in a row it is the model that is broken, not the texts.
 const FAILURES: u64 = 8;
 /// A text is halved so many times at most until the model takes it whole.
@@ -88,6 +91,17 @@ pub fn embed_some(
     progress: &dyn Progress,
 ) -> Result<EmbedStep, Fault> {
     let limits = Limits { budget: Some(budget), most: None, patience: Duration::ZERO, thorough: false };
+    embed(vault, lazy, limits, progress)
+}
+
+/// Embeds what was just edited, if it is little: for a search that has the model loaded anyway and should find what was
+/// saved a moment ago. Waits for nobody; with more than a few texts pending it does nothing.
+///
+/// # Errors
+/// As [`embed`].
+pub fn embed_few(vault: &Vault<'_>, lazy: &mut Lazy, progress: &dyn Progress) -> Result<EmbedStep, Fault> {
+    let limits =
+        Limits { budget: Some(FEW_TIME), most: Some(FEW), patience: Duration::ZERO, thorough: false };
     embed(vault, lazy, limits, progress)
 }
 
@@ -209,9 +223,11 @@ impl Work<'_> {
                 let vault = self.vault;
                 self.store.compact(&|step| sync::kill_at(vault, step))?;
             }
-            let writer = self.catalog.write()?;
-            writer.forget_unembedded()?;
-            writer.commit_aside()?;
+            if !self.catalog.unembedded(self.model)?.is_empty() {
+                let writer = self.catalog.write()?;
+                writer.forget_unembedded()?;
+                writer.commit_aside()?;
+            }
         }
         let found = survey(self.catalog, &self.store)?;
         self.change(Change { wake: found.wake, remove: found.gone, ..Change::default() })?;
@@ -261,6 +277,7 @@ impl Work<'_> {
                         self.step.done += 1;
                         in_a_row = 0;
                     }
+                    Err(error) if !about_the_text(&error) => return Err(error.into()),
                     Err(error) => {
                         in_a_row += 1;
                         self.step.failed += 1;
@@ -304,6 +321,11 @@ impl Work<'_> {
         rows.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         Ok(rows.into_iter().map(|row| row.2).collect())
     }
+}
+
+/// Whether an error can be of one text alone, so that others may do better.
+fn about_the_text(error: &model::EmbedError) -> bool {
+    matches!(error, model::EmbedError::Run { .. } | model::EmbedError::NoVector { .. })
 }
 
 /// A text's vector. One with more tokens than the model takes is halved until the parts fit, and has the mean of their

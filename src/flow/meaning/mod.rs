@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use dense::{Dense, DenseHit};
-pub use embed::{EmbedError, EmbedStep, Limits, embed, embed_some};
+pub use embed::{EmbedError, EmbedStep, Limits, embed, embed_few, embed_some};
 pub use state::{Embedded, Failed, MeaningState, catch_up, state};
 
 use super::models::Choice;
