@@ -13,6 +13,7 @@ mod eval;
 mod find;
 mod generate;
 mod index;
+mod layers;
 mod locomo;
 mod merge;
 mod support;
@@ -31,6 +32,7 @@ fn main() -> support::Result<()> {
         ["generate", dir, count] => generate::run(Path::new(dir), count.parse()?),
         ["index", dir] => index::run(&place(dir)?),
         ["find", dir] => find::run(&place(dir)?),
+        ["layers", dir] => layers::run(&place(dir)?),
         ["merge", dir] => merge::run(&place(dir)?),
         ["watch", dir] => watch::run(&place(dir)?),
         ["vectors"] => vectors::run(&[100_000, 1_000_000]),
@@ -39,7 +41,7 @@ fn main() -> support::Result<()> {
         }
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | merge DIR | watch DIR | vectors | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | vectors | eval NAME DATA",
         ),
     }
 }
