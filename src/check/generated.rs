@@ -8,12 +8,33 @@ use crate::model::finding::Severity;
 pub(super) static CHECK: Check = Check {
     name: "generated",
     about: "summaries of directories are generated, not written",
-    cases: &[Case {
-        name: "layer",
-        severity: Severity::Error,
-        standing: Severity::Error,
-        about: "a proposal changes a generated summary (.abstract.md, .overview.md)",
-    }],
+    cases: &[
+        Case {
+            name: "layer",
+            severity: Severity::Error,
+            standing: Severity::Error,
+            about: "a proposal changes a generated summary (.abstract.md, .overview.md)",
+        },
+        // These are found by who knows what the tree generates, not here.
+        Case {
+            name: "stale",
+            severity: Severity::Warning,
+            standing: Severity::Warning,
+            about: "a generated summary is behind the committed memories",
+        },
+        Case {
+            name: "edited",
+            severity: Severity::Warning,
+            standing: Severity::Warning,
+            about: "a generated summary was changed by hand",
+        },
+        Case {
+            name: "own",
+            severity: Severity::Info,
+            standing: Severity::Info,
+            about: "a person's file has the name of a generated summary",
+        },
+    ],
     of_blobs: true,
     run,
 };

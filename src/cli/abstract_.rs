@@ -10,8 +10,16 @@ use crate::model::fault::Fault;
   runebook abstract                                   of the root, or of the directory where you stand
   runebook abstract user/memories                     of a directory
   runebook abstract agent/skills/weekly-review.md     of a memory
-  runebook abstract resources --rev HEAD~3            as it was three commits ago")]
+  runebook abstract resources --rev HEAD~3            as it was three commits ago
+  runebook abstract user/memories --json              with its address and its size in tokens")]
 pub(crate) struct Args {
+    #[command(flatten)]
+    of: Of,
+}
+
+/// Of what a summary is asked for; `overview` takes the same.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Of {
     /// Of what: a URI, a path from where you stand or from the vault's root
     #[arg(value_name = "URI|PATH")]
     at: Option<String>,
@@ -21,19 +29,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
-    show(args.at.as_deref(), args.rev.as_deref(), Level::L0, session)
+    show(&args.of, Level::L0, session)
 }
 
-/// Prints one level of what a place holds; `overview` is the other one.
-pub(super) fn show(
-    at: Option<&str>,
-    rev: Option<&str>,
-    level: Level,
-    session: &mut Session<'_>,
-) -> Result<Done, Fault> {
+/// Prints one level of what a place holds.
+pub(super) fn show(of: &Of, level: Level, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let reader = session.reader(&vault, rev)?;
-    let target = session.target(&reader, at)?;
+    let reader = session.reader(&vault, of.rev.as_deref())?;
+    let target = session.target(&reader, of.at.as_deref())?;
     let answer = layers::of(&reader, &target, level)?;
     let out = &mut session.out;
     if out.json {

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Report only this check (`link`) or rule (`link.broken`); may be given several times
     #[arg(long, value_name = "RULE")]
     rule: Vec<String>,
-    /// Mend what has one exact fix: links after renames that were made outside (of files, headings, blocks; committed
+    /// Mend what has one exact fix: stale summaries, links after renames that were made outside (of files, headings, blocks; committed
     /// or not), links by an alias, full-width colons
     #[arg(long, conflicts_with = "proposal")]
     fix: bool,
@@ -105,7 +105,14 @@ fn show_fixed(session: &mut Session<'_>, fixed: &Fixed) {
         let path = out.paint(Tone::Path, line.path.as_str());
         out.line(format!("{path}:{}: {} → {}", line.line, one_line(&line.old), one_line(&line.new)));
     }
-    let nothing = fixed.renamed.is_empty() && fixed.lines.is_empty() && fixed.links.healed.is_empty();
+    for path in &fixed.layers {
+        let path = out.paint(Tone::Path, path.as_str());
+        out.line(format!("{path}  (made anew)"));
+    }
+    let nothing = fixed.renamed.is_empty()
+        && fixed.lines.is_empty()
+        && fixed.links.healed.is_empty()
+        && fixed.layers.is_empty();
     if nothing {
         out.note("nothing that can be mended without a person");
     }

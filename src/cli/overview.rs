@@ -10,16 +10,13 @@ use crate::model::fault::Fault;
   runebook overview                                   of the root, or of the directory where you stand
   runebook overview user/memories                     of a directory
   runebook overview agent/skills/weekly-review.md     of a memory
-  runebook overview resources --rev HEAD~3            as it was three commits ago")]
+  runebook overview resources --rev HEAD~3            as it was three commits ago
+  runebook overview user/memories --json              with its address and its size in tokens")]
 pub(crate) struct Args {
-    /// Of what: a URI, a path from where you stand or from the vault's root
-    #[arg(value_name = "URI|PATH")]
-    at: Option<String>,
-    /// Read this revision of git's
-    #[arg(long, value_name = "REV")]
-    rev: Option<String>,
+    #[command(flatten)]
+    of: abstract_::Of,
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
-    abstract_::show(args.at.as_deref(), args.rev.as_deref(), Level::L1, session)
+    abstract_::show(&args.of, Level::L1, session)
 }

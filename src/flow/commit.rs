@@ -181,7 +181,11 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     super::merge::recover(vault)?;
     // Main may have moved while we waited.
     let governance = vault.governance(vault.main()?)?;
-    let (wanted, left) = select(vault.repo.changes(&request.paths)?, request)?;
+    let generated = |path: &VaultPath| {
+        let bytes = || files::read(vault.root().ok()?, path).ok();
+        path.is_layer() && bytes().is_some_and(|bytes| stamped(&bytes) != Stamped::Foreign)
+    };
+    let (wanted, left) = select(vault.repo.changes(&request.paths)?, request, &generated)?;
     let refused: Vec<(VaultPath, Direct)> = wanted
         .iter()
         .filter_map(|file| may_commit(&governance, &actor, &file.path).err().map(|d| (file.path.clone(), d)))
@@ -247,6 +251,7 @@ fn layers(vault: &Vault<'_>, changes: &ChangeSet) -> Result<ChangeSet, Fault> {
 fn select(
     changes: Vec<WorkChange>,
     request: &Request,
+    generated: &dyn Fn(&VaultPath) -> bool,
 ) -> Result<(Vec<Committed>, Vec<VaultPath>), CommitError> {
     let (mut wanted, mut left) = (Vec::new(), Vec::new());
     for change in changes {
@@ -266,7 +271,7 @@ fn select(
         if is_git(&path) {
             continue;
         }
-        if !new || is_memory || settings || named || request.all {
+        if !new || is_memory || settings || named || request.all || generated(&path) {
             wanted.push(Committed { change: change.overall(), path });
         } else if change.staged.is_none() {
             left.push(path);

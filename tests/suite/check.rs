@@ -164,7 +164,7 @@ fn names_are_judged_when_they_are_new() {
     s.write("resources/CON.md", "# New\n");
     s.write("resources/Note.md", "# One\n");
     s.write("resources/note.md", "# Two\n");
-    let run = s.run(&["check", "--json"]).fails(1);
+    let run = s.run(&["check", "--json", "--rule", "path"]).fails(1);
     assert_eq!(
         findings(&run.json()),
         ["resources/CON.md:null path.portable", "resources/note.md:null path.twin"]

@@ -178,6 +178,7 @@ pub fn work_tree(
     progress.end();
     vault.env.go_on()?;
     findings.extend(found.problems.into_iter().filter(|f| f.path.as_ref().is_none_or(within)));
+    findings.extend(crate::flow::layers::work_tree::findings(vault, &governance, paths)?);
     let findings = Sight::of(vault, access)?.of_files(check::sorted(findings))?;
     Ok(Report::of(chosen.len() as u64, findings))
 }

@@ -73,6 +73,8 @@ pub struct Fixed {
     pub links: Healing,
     /// The lines that were mended.
     pub lines: Vec<MendedLine>,
+    /// The summaries of directories that were made anew.
+    pub layers: Vec<VaultPath>,
 }
 
 /// Heals what has one exact fix, in the files at or below some paths (all, if there are none).
@@ -126,6 +128,7 @@ pub fn fix(
             fixed.lines.extend(colons(vault, &problem.path, dry_run)?);
         }
     }
+    fixed.layers = crate::flow::layers::work_tree::mend(vault, paths, dry_run)?;
     Ok(fixed)
 }
 

@@ -35,6 +35,16 @@ pub fn touched<'p>(
     Ok(out)
 }
 
+/// Every directory of a tree that may have layers.
+///
+/// # Errors
+/// When an object is missing or damaged.
+pub fn every_directory(repo: &Repo, tree: Oid) -> Result<BTreeSet<VaultPath>, Fault> {
+    let mut out = BTreeSet::new();
+    directories(repo, tree, &VaultPath::root(), &mut out)?;
+    Ok(out)
+}
+
 /// Every directory at and below one that may have layers.
 fn directories(
     repo: &Repo,

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::ParallelIterator as _;
+use rayon::slice::ParallelSlice as _;
 use serde::{Deserialize, Serialize};
 
 use super::overlay::Overlay;
@@ -123,6 +124,9 @@ type Read = HashMap<VaultPath, Option<Leaf>>;
 
 /// Fewer files than this are read on one processor.
 const FEW: usize = 16;
+
+/// Into how many pieces for each processor what must be read is cut.
+const PIECES: usize = 8;
 
 /// A file that must be read.
 struct Job {
@@ -376,20 +380,17 @@ impl<'r> Generator<'r> {
         if jobs.len() < FEW {
             return jobs.into_iter().map(|job| Ok((job.path.clone(), of(self.repo, &job)?))).collect();
         }
-        let git_dir = self.repo.git_dir();
-        let cancel = &self.cancel;
-        let read = jobs.into_par_iter().with_min_len(FEW).map_init(
-            || Repo::discover(git_dir),
-            |repo, job| match repo {
-                Ok(repo) if !cancel.is_cancelled() => Ok((job.path.clone(), of(repo, &job)?)),
-                Ok(_) => Ok((job.path, None)),
-                // It says why.
-                Err(_) => Ok((job.path.clone(), of(&Repo::discover(git_dir)?, &job)?)),
-            },
-        );
-        let read = read.collect::<Result<Read, Fault>>();
+        let (git_dir, cancel) = (self.repo.git_dir(), &self.cancel);
+        // A repository is opened for each piece, which costs more than reading some files: a few large pieces.
+        let size = jobs.len().div_ceil(rayon::current_num_threads() * PIECES).max(FEW);
+        let read = jobs.par_chunks(size).map(|jobs| -> Result<Vec<(VaultPath, Option<Leaf>)>, Fault> {
+            let repo = Repo::discover(git_dir)?;
+            let going = jobs.iter().take_while(|_| !cancel.is_cancelled());
+            going.map(|job| Ok((job.path.clone(), of(&repo, job)?))).collect()
+        });
+        let read = read.collect::<Result<Vec<_>, Fault>>();
         self.go_on()?;
-        read
+        Ok(read?.into_iter().flatten().collect())
     }
 
     /// Puts a directory together from below.

@@ -3,6 +3,7 @@
 pub mod files;
 mod generator;
 mod overlay;
+pub mod work_tree;
 
 use schemars::JsonSchema;
 use serde::Serialize;
