@@ -6,9 +6,11 @@
 //! - `merge VAULT`: a proposal of three files;
 //! - `watch VAULT`: a watched vault, from a save to its being found, idling, a large checkout;
 //! - `vectors [COUNT…]`: exact search over random vectors, 100,000 and 1,000,000 of them if not said;
+//! - `embed MODEL RUNTIME [COUNT]`: embedding through the program and through the bare runtime, and a cold start;
 //! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched.
 
 mod beir;
+mod embed;
 mod eval;
 mod find;
 mod generate;
@@ -39,9 +41,14 @@ fn main() -> support::Result<()> {
         ["vectors", counts @ ..] => {
             vectors::run(&counts.iter().map(|count| Ok(count.parse()?)).collect::<support::Result<Vec<_>>>()?)
         }
+        ["embed-bare", model, runtime, count] => {
+            embed::bare(&place(model)?, &place(runtime)?, count.parse()?)
+        }
+        ["embed", model, runtime] => embed::run(&place(model)?, &place(runtime)?, 200),
+        ["embed", model, runtime, count] => embed::run(&place(model)?, &place(runtime)?, count.parse()?),
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | vectors | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | vectors | embed MODEL RUNTIME | eval NAME DATA",
         ),
     }
 }

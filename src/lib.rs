@@ -9,7 +9,7 @@
 //! | 2 | [`markdown`] | reading Markdown: front matter, headings, links, chunks |
 //! | 3 | [`store`] | the vault on disk, and git |
 //! | 3 | [`catalog`] | what is derived, in SQLite |
-//! | 3 | [`index`] | text search |
+//! | 3 | [`index`] | text search, and the vectors of texts |
 //! | 3 | [`layers`] | the short (L0) and the longer (L1) summary of files and directories |
 //! | 3 | [`check`] | one file a check, one runner |
 //! | 4 | [`flow`] | everything that changes something or brings the others together |
@@ -22,7 +22,7 @@
 //! - Every read goes through a [`model::access::Access`].
 //! - Nothing prints outside [`cli`].
 //! - No clock, source of chance or environment is read outside [`model::clock`] and the program's `main`.
-//! - A type of git2, tantivy, rusqlite or notify never leaves its module.
+//! - A type of git2, tantivy, rusqlite, notify or fastembed never leaves its module.
 
 pub mod catalog;
 pub mod check;

@@ -13,10 +13,11 @@ mod model_dir;
 mod runtime;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::num::NonZeroUsize;
 
-use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
+use fastembed::{InitOptionsUserDefined, TextEmbedding, UserDefinedEmbeddingModel};
 
 pub use error::EmbedError;
 pub use hub::{Catalogued, catalogue, download};
@@ -43,6 +44,29 @@ impl std::fmt::Debug for Embedder {
     }
 }
 
+/// Loads the runtime and the model's weights. Its tokenizer is a hollow one, to be replaced.
+fn session(
+    directory: &ModelDir,
+    runtime: &Runtime,
+    threads: NonZeroUsize,
+) -> Result<TextEmbedding, EmbedError> {
+    let environment = runtime.load()?;
+    let weights = directory.read_one("model.onnx")?;
+    let pooling = match directory.description.pooling {
+        Pooling::Mean => fastembed::Pooling::Mean,
+        Pooling::Cls => fastembed::Pooling::Cls,
+    };
+    let model = UserDefinedEmbeddingModel::new(weights, text::hollow()).with_pooling(pooling);
+    let options = InitOptionsUserDefined::new()
+        .with_environment(environment)
+        .with_auto_device(fastembed::AutoDevicePolicy::PreferCPU)
+        .with_intra_threads(threads.get());
+    match crate::index::text::caught(|| TextEmbedding::try_new_from_user_defined(model, options)) {
+        Ok(opened) => opened.map_err(|error| EmbedError::open(&directory.path, &error.to_string())),
+        Err(_) => Err(EmbedError::open(&directory.path, "the runtime gave up over it")),
+    }
+}
+
 impl Embedder {
     /// Loads the runtime, if this process has none yet, and the model, whose files must be those of its description.
     ///
@@ -54,33 +78,15 @@ impl Embedder {
         threads: NonZeroUsize,
     ) -> Result<Embedder, EmbedError> {
         let description = &directory.description;
-        let environment = runtime.load()?;
-        let mut files = directory.read()?;
-        let mut take = |name: &str| files.remove(name).unwrap_or_default();
-        let model = UserDefinedEmbeddingModel::new(
-            take("model.onnx"),
-            TokenizerFiles {
-                tokenizer_file: take("tokenizer.json"),
-                config_file: take("config.json"),
-                special_tokens_map_file: take("special_tokens_map.json"),
-                tokenizer_config_file: take("tokenizer_config.json"),
-            },
-        )
-        .with_pooling(match description.pooling {
-            Pooling::Mean => fastembed::Pooling::Mean,
-            Pooling::Cls => fastembed::Pooling::Cls,
+        let (tokenizer, session) = std::thread::scope(|scope| {
+            // A vocabulary takes as long to read as the rest.
+            let tokenizer = scope.spawn(|| text::tokenizer(directory));
+            let session = session(directory, runtime, threads);
+            (tokenizer.join(), session)
         });
-        let options = InitOptionsUserDefined::new()
-            .with_environment(environment)
-            .with_auto_device(fastembed::AutoDevicePolicy::PreferCPU)
-            .with_max_length(description.max_tokens)
-            .with_intra_threads(threads.get());
-        let path = &directory.path;
-        let open = || TextEmbedding::try_new_from_user_defined(model, options);
-        let model = match super::text::caught(open) {
-            Ok(opened) => opened.map_err(|error| EmbedError::open(path, &error.to_string()))?,
-            Err(_) => return Err(EmbedError::open(path, "the runtime gave up over it")),
-        };
+        let mut model = session?;
+        model.tokenizer = tokenizer
+            .unwrap_or_else(|_| Err(EmbedError::open(&directory.path, "its tokenizer is damaged")))?;
         let fingerprint = description.fingerprint();
         Ok(Embedder { model, directory: directory.clone(), fingerprint })
     }
@@ -145,7 +151,7 @@ impl Embedder {
         let cut = text.char_indices().nth(most).map_or(text, |(at, _)| &text[..at]);
         let whole = format!("{prefix}{cut}");
         let model = &mut self.model;
-        let done = super::text::caught(|| model.embed([whole], Some(1)));
+        let done = crate::index::text::caught(|| model.embed([whole], Some(1)));
         let vectors = match done {
             Ok(vectors) => vectors.map_err(|error| self.failed(&error.to_string()))?,
             Err(_) => return Err(self.failed("the runtime gave up over it")),

@@ -88,7 +88,8 @@ impl ModelDir {
         }
     }
 
-    fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
+    /// The contents of one file, checked against the description.
+    pub(super) fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
         let said = self.check_size(name)?;
         let path = self.path.join(name);
         let bytes = std::fs::read(&path).map_err(|why| self.bad(name, why.to_string()))?;
