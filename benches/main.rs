@@ -18,6 +18,7 @@ mod index;
 mod layers;
 mod locomo;
 mod merge;
+mod mv;
 mod support;
 mod vectors;
 mod watch;
@@ -41,6 +42,8 @@ fn main() -> support::Result<()> {
         ["vectors", counts @ ..] => {
             vectors::run(&counts.iter().map(|count| Ok(count.parse()?)).collect::<support::Result<Vec<_>>>()?)
         }
+        ["mv", dir] => mv::run(Path::new(dir)),
+        ["graph", dir] => mv::graph(&place(dir)?),
         ["embed-bare", model, runtime, count] => {
             embed::bare(&place(model)?, &place(runtime)?, count.parse()?)
         }
@@ -48,7 +51,7 @@ fn main() -> support::Result<()> {
         ["embed", model, runtime, count] => embed::run(&place(model)?, &place(runtime)?, count.parse()?),
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | vectors | embed MODEL RUNTIME | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | mv NEW | graph DIR | vectors | embed MODEL RUNTIME | eval NAME DATA",
         ),
     }
 }

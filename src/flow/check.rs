@@ -21,7 +21,7 @@ use crate::store::git::{GitError, Repo};
 use super::progress::Silent;
 use super::vault::{Governance, Vault};
 pub use asked::{known_rules, places, proposal};
-use tree::GitTree;
+pub(super) use tree::GitTree;
 pub use work_tree::{Count, Report, work_tree};
 
 /// Runs all checks on what a proposal changes, in the tree that its merge would make, under the policy of main.
@@ -79,7 +79,7 @@ fn stood_before(
 /// The catalog, made now where there is none yet: that costs the vault once, and reading every memory from git would
 /// cost it each time. Where it cannot be made (a full disk, another process that indexes) git is read, for the same
 /// answers.
-fn catalog(vault: &Vault<'_>) -> Option<Catalog> {
+pub(super) fn catalog(vault: &Vault<'_>) -> Option<Catalog> {
     use super::sync;
     sync::open(vault).or_else(|_| sync::ensure(vault, &Silent).and_then(|_| sync::open(vault))).ok()
 }

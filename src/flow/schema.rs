@@ -70,6 +70,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("log", of::<super::history::Entered>()),
         ("merge", of::<super::merge::Merged>()),
         ("propose-from-worktree", of::<super::propose::Taken>()),
+        ("propose-mv", of::<super::propose::MovedIn>()),
         ("propose-list", of::<super::listed::Listed>()),
         ("propose-new", of::<super::propose::New>()),
         ("propose-show", of::<super::propose::Story>()),

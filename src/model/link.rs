@@ -160,7 +160,7 @@ pub fn resolve(link: &Link, from: &VaultPath, names: &dyn Names) -> Resolution {
 }
 
 fn nfc(text: &str) -> String {
-    text.nfc().collect()
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
 fn exact(target: &str, names: &dyn Names) -> Resolution {
@@ -342,10 +342,11 @@ mod tests {
     }
 
     fn shown(resolution: Resolution) -> String {
-        let join = |files: &[VaultPath]| files.iter().map(VaultPath::as_str).collect::<Vec<_>>().join(" | ");
         match resolution {
             Resolution::File(file) => file.to_string(),
-            Resolution::Ambiguous(files) => format!("? {}", join(&files)),
+            Resolution::Ambiguous(files) => {
+                format!("? {}", files.iter().map(VaultPath::as_str).collect::<Vec<_>>().join(" | "))
+            }
             Resolution::Alias(file) => format!("= {file}"),
             Resolution::Directory(directory) => format!("{directory}/"),
             Resolution::External => "external".to_owned(),

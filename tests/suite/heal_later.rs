@@ -179,3 +179,83 @@ fn a_link_by_an_alias_gets_the_name() {
     fix(&s, &[]);
     assert_eq!(s.read("agent/ref.md"), "[[user/seats|靠窗]]\n");
 }
+
+#[test]
+fn a_move_in_a_proposal_takes_its_links_along() {
+    let s = vault(&[
+        ("resources/wifi.md", WIFI),
+        ("resources/plan.md", "[w](wifi.md) [[other]]\n"),
+        ("resources/other.md", "o\n"),
+        ("user/ref.md", "[[wifi#Rest]] [k](../resources/wifi.md)\n"),
+        ("user/hidden.md", "---\nsensitivity: restricted\n---\n[[resources/wifi]]\n"),
+    ]);
+    s.run(&["actor", "add", "bot", "--kind", "agent", "--family", "claude"]).ok();
+    let new = s.run_as("bot", &["propose", "new", "Order", "--json"]).ok().json();
+    let id = new["id"].as_str().unwrap().to_owned();
+    let out = s.run_as("bot", &["propose", "mv", &id, "resources/wifi.md", "resources/net/lan.md"]).ok();
+    assert!(
+        out.out.contains("(was viking://resources/wifi.md)")
+            && out.out.contains("3 links in 2 files changed"),
+        "{}",
+        out.out
+    );
+    assert!(!out.out.contains("hidden") && !out.err.contains("hidden"), "{}{}", out.out, out.err);
+    let at = |path: &str| s.git(&["show", &format!("proposal/{id}:{path}")]);
+    assert_eq!(at("user/ref.md"), "[[lan#Rest]] [k](../resources/net/lan.md)");
+    assert_eq!(at("resources/plan.md"), "[w](net/lan.md) [[other]]");
+    assert_eq!(
+        s.git(&["rev-list", "--count", &format!("main..proposal/{id}")]),
+        "2",
+        "one commit holds it all"
+    );
+    // What the proposal itself changed follows too, and a directory moves with its links.
+    s.run_as(
+        "bot",
+        &["propose", "write", &id, "user/new.md", "--body", "[[net/lan]] [x](../resources/net/lan.md)"],
+    )
+    .ok();
+    let json =
+        s.run_as("bot", &["propose", "mv", &id, "resources/net", "resources/home", "--json"]).ok().json();
+    assert_eq!((&json["from"], &json["to"]), (&"resources/net".into(), &"resources/home".into()));
+    assert_eq!(at("user/new.md"), "[[home/lan]] [x](../resources/home/lan.md)");
+    assert_eq!(at("resources/plan.md"), "[w](home/lan.md) [[other]]");
+    s.run_as("bot", &["propose", "mv", "--keep-links", &id, "resources/home/lan.md", "resources/x.md"]).ok();
+    assert_eq!(at("user/new.md"), "[[home/lan]] [x](../resources/home/lan.md)");
+    // The files themselves stay as they are.
+    assert_eq!(s.read("user/ref.md"), "[[wifi#Rest]] [k](../resources/wifi.md)\n");
+}
+
+#[test]
+fn five_thousand_links_follow() {
+    let s = Sandbox::new();
+    let forms = ["[[hub]]", "[the hub](../hub.md#Key)", "[[resources/hub|h]]", "<viking://resources/hub.md>"];
+    for at in 0..5_000 {
+        s.write(&format!("resources/{:02}/n{at}.md", at % 50), format!("See {}.\n", forms[at % 4]));
+    }
+    s.write("resources/hub.md", "# Hub\n\n## Key\n");
+    s.run(&["init", "--existing", "--yes"]).ok();
+    let json = s.run(&["mv", "resources/hub.md", "user/centre.md", "--json"]).ok().json();
+    assert_eq!(json["links"]["files"], 5_000);
+    assert_eq!(json["links"]["healed"].as_array().map(Vec::len), Some(5_000));
+    let back = s.run(&["backlinks", "user/centre.md", "--json"]).ok().json();
+    assert_eq!(back["links"].as_array().map(Vec::len), Some(5_000));
+}
+
+#[test]
+fn a_template_is_left_alone_and_said() {
+    let s = vault(&[
+        ("resources/a.md", "a\n"),
+        ("user/t.md", "# {{title}}\n\n[[a]]\n"),
+        ("user/r.md", "[[a]]\n"),
+    ]);
+    let run = s.run(&["mv", "resources/a.md", "resources/b.md"]).ok();
+    assert!(
+        run.err.contains("user/t.md:3: [[a]] stays: it stands in a template, which is left alone"),
+        "{}",
+        run.err
+    );
+    assert_eq!(
+        (s.read("user/t.md").as_str(), s.read("user/r.md").as_str()),
+        ("# {{title}}\n\n[[a]]\n", "[[b]]\n")
+    );
+}

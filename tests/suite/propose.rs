@@ -19,10 +19,11 @@ fn content_is_written_without_touching_the_work_tree() {
     let branch = format!("proposal/{id}");
     let blob =
         vault.command("git").args(["show", &format!("{branch}:resources/日记 1.md")]).output().unwrap();
-    assert_eq!(blob.stdout, body.as_bytes(), "byte for byte");
+    // The link followed what moved later; every other byte is as it was written.
+    assert_eq!(blob.stdout, body.replace("[[home]]", "[[start]]").as_bytes(), "byte for byte");
     assert_eq!(
         vault.git(&["show", &format!("{branch}:resources/seats.md")]) + "\n",
-        SEATS.replace("two", "three")
+        SEATS.replace("two", "three").replace("[[home]]", "[[start]]")
     );
     let names =
         vault.git(&["-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", &branch, "resources/"]);

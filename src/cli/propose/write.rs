@@ -100,7 +100,7 @@ fn field(text: &str) -> Result<(String, serde_json::Value), String> {
 #[command(
     override_usage = "runebook propose mv [OPTIONS] [ID] <FROM> <TO>",
     after_help = "FROM is a file or a directory, TO a new name or a directory that is there. Without ID your only open \
-proposal is meant.
+proposal is meant. Links that would no longer lead there are changed in the same commit, each in the form that it has.
 
 Examples:
   runebook propose mv 7k3 resources/old.md resources/new.md
@@ -110,6 +110,9 @@ pub(super) struct MvArgs {
     /// Proposal, what is moved, where to
     #[arg(value_name = "[ID] FROM TO", num_args = 2..=3, required = true, hide = true)]
     what: Vec<String>,
+    /// Leave all links as they are
+    #[arg(long)]
+    keep_links: bool,
     /// The commit's subject
     #[arg(short, long, allow_hyphen_values = true)]
     message: Option<String>,
@@ -254,14 +257,15 @@ pub(super) fn mv(args: &MvArgs, session: &mut Session<'_>, vault: &Vault<'_>) ->
     let [before @ .., from, to] = args.what.as_slice() else { return Ok(Done::Nothing) };
     let id = named_by(vault, Some(&actor), before.first().map(String::as_str))?;
     let (from, to) = (place(session, vault, from)?, place(session, vault, to)?);
-    let written = propose::mv(vault, &actor, &id, &from, &to, args.message.as_deref())?;
-    let from = Uri::file(from.path).to_string();
-    let others: Vec<&String> = written.files.iter().filter(|file| **file != from).collect();
-    if let ([to], false) = (others.as_slice(), session.out.json || written.files.len() != 2) {
-        print::moved(&mut session.out, &written, &from, to);
+    let moved = propose::mv(vault, &actor, &id, (&from, &to), args.keep_links, args.message.as_deref())?;
+    if session.out.json {
+        session.out.document(&moved);
         return Ok(Done::Yes);
     }
-    Ok(done(session, &written))
+    let (from, to) = (Uri::file(moved.from.clone()).to_string(), Uri::file(moved.to.clone()).to_string());
+    print::moved(&mut session.out, &moved.written, &from, &to);
+    crate::cli::mv::show(&mut session.out, &moved.links, false, session.globals.verbose);
+    Ok(Done::Yes)
 }
 
 pub(super) fn rm(args: &RmArgs, session: &mut Session<'_>, vault: &Vault<'_>) -> Result<Done, Fault> {

@@ -22,7 +22,7 @@ type Entries = Rc<HashMap<Vec<u8>, Entry>>;
 /// A git tree, read as far as it is asked about: what the catalog knows of main, and over it what differs between
 /// the tree that the catalog was made from and this one. So the answers are those of this tree however old the
 /// catalog is, and the cost follows the difference.
-pub(super) struct GitTree<'r> {
+pub(in crate::flow) struct GitTree<'r> {
     repo: &'r Repo,
     root: Oid,
     config: &'r Config,
@@ -59,7 +59,7 @@ fn is_file(of: u32) -> bool {
 }
 
 impl<'r> GitTree<'r> {
-    pub(super) fn new(
+    pub(in crate::flow) fn new(
         repo: &'r Repo,
         root: Oid,
         config: &'r Config,
@@ -84,7 +84,7 @@ impl<'r> GitTree<'r> {
     }
 
     /// The error that stood in the way of an answer, if there was one.
-    pub(super) fn finish(self) -> Result<(), GitError> {
+    pub(in crate::flow) fn finish(self) -> Result<(), GitError> {
         self.error.into_inner().map_or(Ok(()), Err)
     }
 
@@ -174,6 +174,21 @@ impl<'r> GitTree<'r> {
         let stored = catalog.links_named(Side::Main, &name_key(path.stem())).unwrap_or_default();
         let unchanged = stored.into_iter().filter(|link| !self.changed().paths.contains(&link.from));
         unchanged.map(StoredLink::into_link).collect()
+    }
+
+    /// The memories with a link whose last name, without `.md`, has this [`name_key`].
+    pub(in crate::flow) fn referrers(&self, key: &str) -> Vec<VaultPath> {
+        let of_main =
+            |(catalog, _): &(Catalog, Oid)| catalog.links_named(Side::Main, key).unwrap_or_default();
+        let stored = self.catalog.as_ref().map(of_main).unwrap_or_default().into_iter().map(|link| link.from);
+        let mut out: Vec<VaultPath> = stored.filter(|from| !self.changed().paths.contains(from)).collect();
+        let named = |link: &Link| {
+            let name = name_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
+            name == key || name.strip_suffix(".md") == Some(key)
+        };
+        let changed = self.extras().links.iter().filter(|(_, link)| named(link));
+        out.extend(changed.map(|(from, _)| from.clone()));
+        out
     }
 
     /// Collects what stands below `tree` under the folded path `key`.

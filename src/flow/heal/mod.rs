@@ -124,6 +124,13 @@ pub(super) struct Rewrite {
     pub(super) links: Vec<HealedLink>,
 }
 
+impl Rewrite {
+    /// The same for a file that stands elsewhere when it is written.
+    pub(super) fn placed(self, now: &dyn Fn(&VaultPath) -> VaultPath) -> Rewrite {
+        Rewrite { path: now(&self.path), ..self }
+    }
+}
+
 /// What is to be done.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -171,18 +178,25 @@ pub(super) fn plan(
     progress: &dyn Progress,
 ) -> Result<Plan, Fault> {
     let root = vault.root()?;
+    plan_from(vault, docs, &|path| files::read(root, path).ok(), between, home, progress)
+}
+
+/// As [`plan`], with the memories read from anywhere.
+pub(super) fn plan_from(
+    vault: &Vault<'_>,
+    docs: &[VaultPath],
+    bytes: &(dyn Fn(&VaultPath) -> Option<Vec<u8>> + Sync),
+    between: &Between<'_>,
+    home: &dyn Fn(&VaultPath) -> (VaultPath, VaultPath),
+    progress: &dyn Progress,
+) -> Result<Plan, Fault> {
     let config = &vault.config;
     let mut plan = Plan::default();
     progress.begin("looking at links", Some(docs.len() as u64));
     for chunk in docs.chunks(256) {
         vault.env.go_on()?;
-        let read: Vec<Doc> = chunk
-            .par_iter()
-            .filter_map(|path| {
-                let bytes = files::read(root, path).ok()?;
-                Some(doc(path, bytes, config))
-            })
-            .collect();
+        let read: Vec<Doc> =
+            chunk.par_iter().filter_map(|path| Some(doc(path, bytes(path)?, config))).collect();
         for doc in &read {
             let (before, after) = home(&doc.path);
             one(doc, &before, &after, between, config, &mut plan);
@@ -404,7 +418,7 @@ fn referrers_by_name(catalog: &Catalog, side: Side, path: &VaultPath) -> Result<
 }
 
 /// The text under which the catalog keeps the links to a file of this name.
-fn link_key(name: &str) -> String {
+pub(super) fn link_key(name: &str) -> String {
     let key = name_key(name);
     key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::moved::below;
 use super::{ProposeError, may_change, may_propose, putting, whole_file};
 use crate::flow::acting;
 use crate::flow::branch::Branch;
@@ -22,7 +23,6 @@ use crate::model::fault::Fault;
 use crate::model::id::{Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
-use crate::store::git::GitError;
 use crate::store::operations::Effect;
 
 /// What was written to a proposal.
@@ -99,7 +99,7 @@ pub(super) fn commit(
 }
 
 /// The entry at a path, which must be one that the actor may read.
-fn entry(
+pub(super) fn entry(
     vault: &Vault<'_>,
     actor: &Actor,
     branch: &Branch,
@@ -317,58 +317,6 @@ fn nearest(bytes: &[u8], old: &str) -> Option<String> {
     let lines = text.lines().take(5000).enumerate().map(|(at, line)| (score(line.trim()), at + 1, line));
     let (score, number, line) = lines.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (score > 0.6).then(|| format!("line {number}: {}", line.trim().chars().take(80).collect::<String>()))
-}
-
-/// Moves a file or a directory within a proposal.
-///
-/// # Errors
-/// When there is nothing, or something at the new place already; and as [`change`].
-pub fn mv(
-    vault: &Vault<'_>,
-    actor: &Actor,
-    id: &ProposalId,
-    from: &Uri,
-    to: &Uri,
-    message: Option<&str>,
-) -> Result<Written, Fault> {
-    let source = whole_file(from)?;
-    change(vault, actor, id, |branch| {
-        let missing = || ProposeError::Missing { uri: from.to_string(), id: branch.id.clone() };
-        let entry = entry(vault, actor, branch, &source)?.ok_or_else(missing)?;
-        // Into a directory that is there, under the old name.
-        let into = vault.repo.entry_at(branch.tree, &to.path)?.is_some_and(|e| e.mode == mode::TREE);
-        let target = if into || to.directory { to.path.join(source.name())? } else { whole_file(to)? };
-        if vault.repo.entry_at(branch.tree, &target)?.is_some() {
-            return Err(ProposeError::Exists { uri: Uri::file(target).to_string() }.into());
-        }
-        if target.is_within(&source) {
-            return Err(ProposeError::Exists { uri: from.to_string() }.into());
-        }
-        let mut changes = ChangeSet::default();
-        for (tail, entry) in below(vault, entry)? {
-            let at = |base: &VaultPath| if tail.is_empty() { Ok(base.clone()) } else { base.join(&tail) };
-            changes.delete(at(&source)?);
-            changes.changes.insert(at(&target)?, Change::Put(entry));
-        }
-        let subject = message.map_or_else(|| format!("Move {source} to {target}"), str::to_owned);
-        Ok((changes, subject))
-    })
-}
-
-/// The files at or below an entry, by their path from there.
-fn below(vault: &Vault<'_>, entry: Entry) -> Result<Vec<(String, Entry)>, Fault> {
-    if entry.mode != mode::TREE {
-        return Ok(vec![(String::new(), entry)]);
-    }
-    let name = |path: Vec<u8>| {
-        // A name that is only nearly the file's would move or remove another one, or none.
-        String::from_utf8(path).map_err(|e| GitError::Other {
-            doing: format!("taking {}", String::from_utf8_lossy(e.as_bytes())),
-            why: "the name is not UTF-8".to_owned(),
-        })
-    };
-    let files = vault.repo.files(entry.oid)?.into_iter();
-    Ok(files.map(|(path, entry)| Ok((name(path)?, entry))).collect::<Result<_, GitError>>()?)
 }
 
 /// Removes files or, with `recursive`, directories within a proposal.

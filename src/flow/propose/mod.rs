@@ -2,6 +2,7 @@
 
 mod anew;
 mod content;
+mod moved;
 mod story;
 mod taken;
 
@@ -33,7 +34,8 @@ use crate::store::operations::Effect;
 
 pub(super) use anew::begin;
 pub use anew::{Clash, Combined, anew, combine};
-pub use content::{Edit, Parts, Written, change, edit, edit_parts, mv, rm, write};
+pub use content::{Edit, Parts, Written, change, edit, edit_parts, rm, write};
+pub use moved::{MovedIn, mv};
 pub use story::{Story, story};
 pub use taken::{Taken, from_worktree};
 

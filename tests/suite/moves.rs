@@ -1,0 +1,257 @@
+//! Whatever a vault looks like and whatever moves in it: every link leads where it led, and nothing else changes.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use runebook::markdown;
+use runebook::model::config::Config;
+use runebook::model::link::{Names, Resolution, name_key, resolve};
+use runebook::model::memory::Memory;
+use runebook::model::path::VaultPath;
+
+use super::support::Sandbox;
+
+/// Spaces, Chinese, case twins, one name in two normal forms, marks that must be encoded, a dot that begins no ending.
+const NAMES: &[&str] =
+    &["a", "b", "B", "plan", "Plan", "日记", "note one", "caf\u{e9}", "cafe\u{301}", "v1.2", "x (1)", "100%"];
+const DIRECTORIES: &[&str] = &["", "d", "d/e", "d/b", "other", "日 常", "other/e"];
+const ALIASES: &[&str] = &["", "", "plan", "别名", "Zed"];
+
+/// How a link is written to a file.
+const FORMS: usize = 16;
+
+#[derive(Debug, Clone)]
+struct Case {
+    files: Vec<(String, &'static str)>,
+    /// From which file, to which, in which form.
+    links: Vec<(prop::sample::Index, prop::sample::Index, usize)>,
+    what: prop::sample::Index,
+    whole_directory: bool,
+    to: (&'static str, &'static str),
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let name = || prop::sample::select(NAMES);
+    let directory = || prop::sample::select(DIRECTORIES);
+    let path = (directory(), name()).prop_map(|(directory, name)| joined(directory, &format!("{name}.md")));
+    let files = prop::collection::btree_map(path, prop::sample::select(ALIASES), 3..9);
+    let link = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..FORMS);
+    let links = prop::collection::vec(link, 4..24);
+    (files, links, any::<prop::sample::Index>(), prop::bool::weighted(0.3), (directory(), name())).prop_map(
+        |(files, links, what, whole_directory, to)| {
+            let files = files.into_iter().collect();
+            Case { files, links, what, whole_directory, to }
+        },
+    )
+}
+
+fn joined(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+fn encoded(path: &str) -> String {
+    path.replace('%', "%25").replace(' ', "%20").replace('(', "%28").replace(')', "%29")
+}
+
+fn relative(from: &str, to: &str) -> String {
+    let up = from.matches('/').count();
+    format!("{}{to}", "../".repeat(up))
+}
+
+/// A link, on a line of its own or several; what stands in the front matter and what at the end is given apart.
+fn written(from: &str, (to, alias): &(String, &str), form: usize, number: usize) -> (String, String, String) {
+    let bare = to.strip_suffix(".md").unwrap_or(to);
+    let stem = bare.rsplit('/').next().unwrap_or(bare);
+    let tail: Vec<&str> = bare.rsplit('/').take(2).collect();
+    let tail = tail.into_iter().rev().collect::<Vec<_>>().join("/");
+    let directory = to.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let body = |text: String| (String::new(), text, String::new());
+    match form {
+        0 => body(format!("[[{stem}]]")),
+        1 => body(format!("[[{bare}|shown]]")),
+        2 => body(format!("[[{to}#Top]]")),
+        3 => body(format!("[[/{bare}]]")),
+        4 => body(format!("![[{tail}]]")),
+        5 => body(format!("[[{}]]", relative(from, bare))),
+        6 => body(format!("[t]({}#Top \"T\")", encoded(&relative(from, to)))),
+        7 => body(format!("[t](<{}>)", relative(from, to).replace('%', "%25"))),
+        8 => body(format!("[t]({})", encoded(to))),
+        9 => body(format!("<viking://{}#Top>", to.replace('%', "%25"))),
+        10 => body(format!("[[{}]]", stem.to_uppercase())),
+        11 => body(format!("[[{}]]", if alias.is_empty() { "never there" } else { alias })),
+        12 => body(format!("| a |\n| - |\n| [[{bare}\\|t]] |")),
+        13 => (format!("p{number}: \"[[{bare}]]\"\n"), String::new(), String::new()),
+        14 => body(format!("[d]({}/)", encoded(&relative(from, directory)))),
+        _ => {
+            let definition = format!("[r{number}]: {}\n", encoded(&relative(from, to)));
+            (String::new(), format!("[text][r{number}]"), definition)
+        }
+    }
+}
+
+fn texts(case: &Case) -> BTreeMap<String, String> {
+    let mut parts: BTreeMap<&str, (String, String, String)> = BTreeMap::new();
+    for (number, (from, to, form)) in case.links.iter().enumerate() {
+        let from = &case.files[from.index(case.files.len())].0;
+        let to = &case.files[to.index(case.files.len())];
+        let (front, body, end) = written(from, to, *form, number);
+        let text = parts.entry(from).or_default();
+        text.0.push_str(&front);
+        text.1.push_str(&format!("{body}\n\n"));
+        text.2.push_str(&end);
+    }
+    let text = |(path, alias): &(String, &str)| {
+        let (front, body, end) = parts.get(path.as_str()).cloned().unwrap_or_default();
+        let alias = if alias.is_empty() { String::new() } else { format!("aliases: [{alias}]\n") };
+        (path.clone(), format!("---\n{alias}{front}k: v\n---\n# Top\n\n日 {body}\n{end}"))
+    };
+    case.files.iter().map(text).collect()
+}
+
+/// The names of some files, by a way of its own.
+struct Listed(BTreeMap<VaultPath, Memory>);
+
+impl Listed {
+    fn of(files: &BTreeMap<String, String>) -> Listed {
+        let read = |(path, text): (&String, &String)| {
+            let path = VaultPath::parse(path).unwrap();
+            let memory = markdown::read(&path, text.as_bytes(), &Config::default());
+            (path, memory)
+        };
+        Listed(files.iter().map(read).collect())
+    }
+}
+
+impl Names for Listed {
+    fn has_file(&self, path: &VaultPath) -> bool {
+        self.0.contains_key(path)
+    }
+
+    fn has_directory(&self, path: &VaultPath) -> bool {
+        path.is_root() || self.0.keys().any(|file| file != path && file.is_within(path))
+    }
+
+    fn files_named(&self, key: &str) -> Vec<VaultPath> {
+        self.0.keys().filter(|file| name_key(file.name()) == key).cloned().collect()
+    }
+
+    fn files_with_alias(&self, key: &str) -> Vec<VaultPath> {
+        let has = |memory: &Memory| memory.front.aliases.iter().any(|alias| name_key(alias) == key);
+        self.0.iter().filter(|(_, memory)| has(memory)).map(|(path, _)| path.clone()).collect()
+    }
+}
+
+fn leads_to(resolution: Resolution) -> Option<VaultPath> {
+    match resolution {
+        Resolution::File(path) | Resolution::Alias(path) | Resolution::Directory(path) => Some(path),
+        Resolution::Ambiguous(files) => files.into_iter().next(),
+        Resolution::External | Resolution::Broken => None,
+    }
+}
+
+/// The bytes that belong to no link.
+fn outside(memory: &Memory) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for link in &memory.links {
+        if link.range.start >= at {
+            out.push_str(&memory.text[at..link.range.start]);
+            at = link.range.end;
+        }
+    }
+    out.push_str(&memory.text[at..]);
+    let kept = out.lines().filter(|line| !line.starts_with("[r") || !line.contains("]: "));
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+fn files_of(s: &Sandbox) -> BTreeMap<String, String> {
+    let entries = walkdir::WalkDir::new(s.vault()).into_iter().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let path = |entry: &walkdir::DirEntry| {
+        entry.path().strip_prefix(s.vault()).unwrap().to_str().unwrap().to_owned()
+    };
+    let ours = files.map(|entry| (path(&entry), entry)).filter(|(path, _)| !path.starts_with('.'));
+    ours.map(|(path, entry)| (path, std::fs::read_to_string(entry.path()).unwrap())).collect()
+}
+
+fn check(case: &Case) -> Result<(), TestCaseError> {
+    let s = Sandbox::new();
+    s.run(&["init", "--existing", "--yes"]).ok();
+    let before = texts(case);
+    for (path, text) in &before {
+        s.write(path, text);
+    }
+    let (what, _) = &case.files[case.what.index(case.files.len())];
+    let (from, name) = match what.rsplit_once('/') {
+        Some((directory, _)) if case.whole_directory => (directory, case.to.1.to_owned()),
+        _ => (what.as_str(), format!("{}.md", case.to.1)),
+    };
+    let to = joined(case.to.0, &name);
+    let run = s.run(&[
+        "mv",
+        "--json",
+        &format!("viking://{}", from.replace('%', "%25")),
+        &format!("viking://{}", to.replace('%', "%25")),
+    ]);
+    let after = files_of(&s);
+    if run.status != 0 {
+        prop_assert!(run.status < 5, "{}{}", run.out, run.err);
+        prop_assert_eq!(&before, &after, "a move that is refused changes nothing");
+        return Ok(());
+    }
+    let answer = run.json();
+    let (from, to) =
+        (VaultPath::parse(from).unwrap(), VaultPath::parse(answer["to"].as_str().unwrap()).unwrap());
+    let moved = |path: &VaultPath| {
+        let tail = path.is_within(&from).then(|| &path.as_str()[from.as_str().len()..]);
+        tail.map_or_else(|| path.clone(), |tail| VaultPath::parse(&format!("{to}{tail}")).unwrap())
+    };
+    let (old, new) = (Listed::of(&before), Listed::of(&after));
+    prop_assert_eq!(old.0.len(), new.0.len());
+    for (path, was) in &old.0 {
+        let place = moved(path);
+        let Some(is) = new.0.get(&place) else {
+            return Err(TestCaseError::fail(format!("{place} is not there")));
+        };
+        prop_assert_eq!(was.links.len(), is.links.len(), "{}\n{}\n{}", path, was.text, is.text);
+        prop_assert_eq!(outside(was), outside(is), "{}", path);
+        for (old_link, new_link) in was.links.iter().zip(&is.links) {
+            let (written, rewritten) = (&was.text[old_link.range.clone()], &is.text[new_link.range.clone()]);
+            let led = leads_to(resolve(old_link, path, &old));
+            let leads = leads_to(resolve(new_link, &place, &new));
+            let Some(led) = led else {
+                prop_assert_eq!(written, rewritten, "it led to nothing");
+                continue;
+            };
+            // A link that lost its directory, or that cannot be written, is reported.
+            let gone = !new.has_file(&moved(&led)) && !new.has_directory(&moved(&led));
+            let left =
+                answer["left"].as_array().into_iter().chain(answer["links"]["left"].as_array()).flatten();
+            let said =
+                left.clone().any(|left| left["path"] == place.as_str() && left["line"] == old_link.line);
+            prop_assert!(
+                gone || said || leads.as_ref() == Some(&moved(&led)),
+                "{path}: {written} led to {led}; {place}: {rewritten} leads to {leads:?}"
+            );
+            prop_assert_eq!(
+                (old_link.form, &old_link.fragment, old_link.embed),
+                (new_link.form, &new_link.fragment, new_link.embed)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Each case is a vault and runs the program: few by default, as many as `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 48 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_link_leads_where_it_led(case in case()) {
+        check(&case)?;
+    }
+}
