@@ -131,7 +131,8 @@ fn foreground(args: &Args, session: &mut Session<'_>, vault: &Vault<'_>) -> Resu
         }
         out.flush();
     };
-    let mut company = Company { tell: &mut tell, progress: &bar, background: None };
+    let mut embedding = watch::Embedding::default();
+    let mut company = Company { tell: &mut tell, progress: &bar, background: Some(&mut embedding) };
     watch::watch(env, &from, &options, &mut company)?;
     Ok(Done::Yes)
 }

@@ -12,6 +12,7 @@
 
 mod detach;
 mod ears;
+mod embed;
 mod filesystem;
 mod inbox;
 mod log;
@@ -30,6 +31,7 @@ use crate::model::clock::Env;
 use crate::model::fault::{Explain, Fault, Kind};
 
 pub use detach::{start, stop};
+pub use embed::Embedding;
 pub use log::Log;
 pub use service::{Service, unit};
 

@@ -79,7 +79,7 @@ const FAILURES: u64 = 8;
 /// A text is halved so many times at most until the model takes it whole.
 const HALVINGS: u32 = 7;
 
-/// Embeds for about so long: for somebody who does it again and again in the background. Returns at once when nothing
+/// Embeds for about so long, or until `enough` says so after a text: for somebody who does it again and again in the background. Returns at once when nothing
 /// waits. With `done` 0 there is nothing more that this process could do now.
 ///
 /// # Errors
@@ -88,10 +88,11 @@ pub fn embed_some(
     vault: &Vault<'_>,
     lazy: &mut Lazy,
     budget: Duration,
+    enough: &dyn Fn() -> bool,
     progress: &dyn Progress,
 ) -> Result<EmbedStep, Fault> {
     let limits = Limits { budget: Some(budget), most: None, patience: Duration::ZERO, thorough: false };
-    embed(vault, lazy, limits, progress)
+    embed(vault, lazy, limits, enough, progress)
 }
 
 /// Embeds what was just edited, if it is little: for a search that has the model loaded anyway and should find what was
@@ -102,7 +103,7 @@ pub fn embed_some(
 pub fn embed_few(vault: &Vault<'_>, lazy: &mut Lazy, progress: &dyn Progress) -> Result<EmbedStep, Fault> {
     let limits =
         Limits { budget: Some(FEW_TIME), most: Some(FEW), patience: Duration::ZERO, thorough: false };
-    embed(vault, lazy, limits, progress)
+    embed(vault, lazy, limits, &|| false, progress)
 }
 
 /// Brings the vectors up to date with the index: texts that are new get theirs, the latest edited first; rows of texts
@@ -115,6 +116,7 @@ pub fn embed(
     vault: &Vault<'_>,
     lazy: &mut Lazy,
     limits: Limits,
+    enough: &dyn Fn() -> bool,
     progress: &dyn Progress,
 ) -> Result<EmbedStep, Fault> {
     let description = &lazy.directory().description;
@@ -153,7 +155,7 @@ pub fn embed(
     work.step.notes.extend(news(vault, &form, &work.store, &name));
     let found = work.settle(limits.thorough)?;
     let watch = Stopwatch::start();
-    let over = || limits.budget.is_some_and(|budget| watch.elapsed() >= budget);
+    let over = || limits.budget.is_some_and(|budget| watch.elapsed() >= budget) || enough();
     progress.begin("embedding", Some(found.pending));
     let ended = work.run(&found, lazy, progress, &over);
     progress.end();

@@ -102,7 +102,7 @@ pub fn catch_up(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Embedded, 
         }
     };
     let limits = Limits { budget: None, most: None, patience: Duration::from_secs(600), thorough: true };
-    let step = embed(vault, &mut choice.lazy(), limits, progress)?;
+    let step = embed(vault, &mut choice.lazy(), limits, &|| false, progress)?;
     Ok(Embedded {
         model: Some(choice.directory.description.name.to_string()),
         unavailable: None,

@@ -375,7 +375,7 @@ fn many_small_changes_leave_few_files() {
     for number in 0..300 {
         store.change(&adding(rows([number])), &quietly).unwrap();
     }
-    assert!(names(dir.path()).len() <= 3 * SIZES, "{:?}", names(dir.path()));
+    assert!(names(dir.path()).len() <= 3 * change::SIZES, "{:?}", names(dir.path()));
     same(&open(dir.path()), &(0..300).map(|n| (n, ())).collect());
 }
 
