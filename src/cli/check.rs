@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// Report only this check (`link`) or rule (`link.broken`); may be given several times
     #[arg(long, value_name = "RULE")]
     rule: Vec<String>,
-    /// Mend what has one exact fix: stale summaries, links after renames that were made outside (of files, headings, blocks; committed
-    /// or not), links by an alias, full-width colons
+    /// Mend what has one exact fix: stale summaries, links after renames that were made outside (of files, headings,
+    /// blocks; committed or not), links by an alias, full-width colons
     #[arg(long, conflicts_with = "proposal")]
     fix: bool,
     /// With --fix: show what would be done, and do nothing
