@@ -139,6 +139,23 @@ pub(super) fn pending(freshness: &Freshness, session: &Session<'_>) {
 }
 
 pub(super) fn show(hit: &FindHit, session: &mut Session<'_>) {
+    show_place(hit, session);
+    let out = &mut session.out;
+    if let Some(of) = &hit.copy_of {
+        out.line(format!("  a copy of {} that says something else", out.paint(Tone::Path, of.as_str())));
+    }
+    for shown in &hit.attachments {
+        let path = out.paint(Tone::Path, super::output::one_line(shown.path.as_str()));
+        let words = if shown.words.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", super::output::one_line(&shown.words))
+        };
+        out.line(format!("  shows {path}{words}"));
+    }
+}
+
+fn show_place(hit: &FindHit, session: &mut Session<'_>) {
     let out = &mut session.out;
     let mut head = format!("{}:{}", out.paint(Tone::Path, hit.path.as_str()), hit.line);
     if hit.title != hit.path.stem() {

@@ -17,8 +17,9 @@ mod read;
 pub mod relink;
 pub mod renamed;
 pub mod sections;
+pub mod shown;
 pub mod tokens;
 mod yaml;
 
 use body::is_block_id;
-pub use read::{read, sensitivity};
+pub use read::{may_have_head, read, sensitivity};

@@ -70,14 +70,18 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
 /// says nothing. Much less work than [`read`].
 #[must_use]
 pub fn sensitivity(bytes: &[u8], config: &Config) -> Option<Sensitivity> {
-    let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    // A head begins with its fence, with an object, or with a line of properties.
-    let first = head.split(|b| matches!(b, b'\n' | b'\r')).next().unwrap_or_default();
-    let may = ["---", "+++"].iter().any(|fence| first.starts_with(fence.as_bytes()));
-    if !may && !first.windows(2).any(|pair| pair == b"::") {
+    if !may_have_head(bytes) {
         return None;
     }
     front::read(&decode(bytes).0, &config.fields).fields.sensitivity
+}
+
+/// Whether a file may begin with fields: with a fence, or with a line `key:: value`. A look at the first line only.
+#[must_use]
+pub fn may_have_head(bytes: &[u8]) -> bool {
+    let head = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let first = head.split(|b| matches!(b, b'\n' | b'\r')).next().unwrap_or_default();
+    first.starts_with(b"---") || first.starts_with(b"+++") || first.windows(2).any(|pair| pair == b"::")
 }
 
 /// The text of some bytes, and where the first ones are that are no UTF-8.

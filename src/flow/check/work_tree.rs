@@ -167,7 +167,9 @@ pub fn work_tree(
     let (governance, known) = standing(vault)?;
     let settings = Settings { rules: &governance.rules, config: &vault.config, occasion: Occasion::WorkTree };
     let run = check::Run::new(&snapshot, settings);
-    let chosen: Vec<&FileStat> = found.files.iter().filter(|file| within(&file.path)).collect();
+    // What Obsidian is told to leave out is left out here too; links to it lead somewhere still.
+    let judged = |path: &VaultPath| within(path) && config.foreign.ignores(path).is_none();
+    let chosen: Vec<&FileStat> = found.files.iter().filter(|file| judged(&file.path)).collect();
     progress.begin("checking", Some(chosen.len() as u64));
     let judged = chosen.par_iter().flat_map_iter(|file| {
         let findings = if cancel.is_cancelled() { Vec::new() } else { judge(&run, &root, file, &known) };
@@ -197,9 +199,8 @@ fn names_of(config: &Config, root: &std::path::Path, file: &FileStat, skip: bool
         return Extra::default();
     }
     let bytes = files::read(root, &file.path).unwrap_or_default();
-    // Without front matter there is neither alias nor id, and nothing needs to be read further.
-    let start = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-    if start.starts_with(b"---") {
+    // Without a head there is neither alias nor id, and nothing needs to be read further.
+    if config.foreign.logseq || markdown::may_have_head(&bytes) {
         Extra::of(&markdown::read(&file.path, &bytes, config))
     } else {
         Extra::default()

@@ -1,5 +1,6 @@
 //! `find`: words in, memories out. Filters hold before anything is scored; the index is brought up to date first.
 
+mod beside;
 mod request;
 mod similar;
 mod snippet;
@@ -20,10 +21,12 @@ use crate::model::access::{Access, View};
 use crate::model::actor::Sensitivity;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
+use crate::model::link::Names;
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files;
 
+pub use beside::Attachment;
 pub use request::{Arm, FindError, FindRequest, Status};
 pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
@@ -58,6 +61,12 @@ pub struct FindHit {
     pub oid: Oid,
     /// The score: BM25 over all fields, comparable within one answer only.
     pub score: f64,
+    /// The attachments which that place shows and whose words match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The memory beside it of which a sync program made this copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<VaultPath>,
     /// What each term in each field adds to the score, with `--explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explain: Vec<TermScore>,
@@ -195,10 +204,20 @@ impl Finder {
         let (side, found) = self.narrowed(vault, access, request, asked, |side, narrowed| {
             Ok((side, pair.text.search(narrowed, &path_of)?))
         })?;
+        let (names, reads) = (pair.catalog.names(side), access.reads());
         let mut hits = Vec::with_capacity(found.hits.len());
         for hit in &found.hits {
             let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
-            hits.push(shown(vault, side, hit, row, &found.terms));
+            let mut shown = shown(vault, side, &names, hit, row, &found.terms);
+            shown.attachments.retain(|shown| reads.holds(&shown.path));
+            hits.push(shown);
+        }
+        let mut notes = found.notes;
+        let same = beside::settle(&mut hits, |hit| bytes_of(vault, side, &hit.path, hit.oid));
+        if same > 0 {
+            notes.push(format!(
+                "{same} copies that say the same are not shown; `runebook check --rule copy` names them"
+            ));
         }
         Ok(FindAnswer {
             query: request.query.clone(),
@@ -206,7 +225,7 @@ impl Finder {
             mode: "lexical".to_owned(),
             freshness: freshness.clone(),
             hits,
-            notes: found.notes,
+            notes,
         })
     }
 
@@ -296,6 +315,7 @@ fn totals(vault: &Vault<'_>, state: &State) -> Result<Totals, Fault> {
 fn shown(
     vault: &Vault<'_>,
     side: Side,
+    names: &dyn Names,
     hit: &search::Hit,
     row: DocRow,
     terms: &std::collections::HashSet<String>,
@@ -306,6 +326,8 @@ fn shown(
         Some(chunk) => (chunk.headings.clone(), chunk.start..chunk.end, chunk.line),
         None => (Vec::new(), 0..0, 1),
     };
+    let piece = text.get(range.clone()).unwrap_or_default();
+    let attachments = beside::shown(piece, &row.path, names, terms);
     let (snippet, below) = snippet::cut(&text, range, terms);
     let zone = vault.config.zone().unwrap_or(jiff::tz::TimeZone::UTC);
     let date = row.date.and_then(|date| jiff::Timestamp::from_second(date).ok());
@@ -321,6 +343,8 @@ fn shown(
         approved: row.main,
         oid: row.oid,
         score: (hit.score * 1e6).round() / 1e6,
+        attachments,
+        copy_of: None,
         explain: hit.parts.iter().map(term_score).collect(),
         path: row.path,
     }
@@ -340,13 +364,18 @@ fn term_score(part: &search::Part) -> TermScore {
     }
 }
 
-/// The text that a document's chunks point into; what can no longer be read gives no snippet.
-pub(super) fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
+/// The bytes of a document in a view.
+fn bytes_of(vault: &Vault<'_>, side: Side, path: &VaultPath, oid: Oid) -> Option<Vec<u8>> {
     let work = match side {
-        Side::Tree(_) => vault.repo.work_dir().and_then(|root| files::read(root, &row.path).ok()),
+        Side::Tree(_) => vault.repo.work_dir().and_then(|root| files::read(root, path).ok()),
         Side::Main => None,
     };
-    let bytes = work.or_else(|| vault.repo.blob(row.oid).ok()).unwrap_or_default();
+    work.or_else(|| vault.repo.blob(oid).ok())
+}
+
+/// The text that a document's chunks point into; what can no longer be read gives no snippet.
+pub(super) fn text_of(vault: &Vault<'_>, side: Side, row: &DocRow) -> String {
+    let bytes = bytes_of(vault, side, &row.path, row.oid).unwrap_or_default();
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
     String::from_utf8_lossy(bytes).into_owned()
 }

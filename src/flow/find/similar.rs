@@ -158,7 +158,11 @@ impl Finder {
         let mut hits = Vec::new();
         for hit in found.hits.iter().filter(|hit| hit.doc != row.id.0).take(request.limit) {
             let Some(other) = self.pair.catalog.doc(DocId(hit.doc))? else { continue };
-            hits.push(shown(vault, side, hit, other, &found.terms));
+            // What a memory shows is told where words were sought.
+            hits.push(FindHit {
+                attachments: Vec::new(),
+                ..shown(vault, side, &self.pair.catalog.names(side), hit, other, &found.terms)
+            });
         }
         let model = choice.ok().filter(|_| vector.is_some());
         Ok(SimilarAnswer {

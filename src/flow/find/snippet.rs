@@ -57,6 +57,11 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
+/// Whether a text has one of the terms.
+pub(super) fn holds(text: &str, terms: &HashSet<String>) -> bool {
+    !marked(text, terms).is_empty()
+}
+
 /// The places of the terms, in order, overlapping ones joined, each with its term.
 fn marked(body: &str, terms: &HashSet<String>) -> Vec<(Range<usize>, String)> {
     let mut analyzer = Analyzer::default();
