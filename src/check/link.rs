@@ -51,6 +51,7 @@ pub(super) static CHECK: Check = Check {
             Severity::Warning,
             "a link names a block that its file does not have",
         ),
+        case("page", Severity::Info, Severity::Info, "a page of Logseq that is linked and has no file yet"),
         case("lost", Severity::Warning, Severity::Warning, "links lead to a file that the change takes away"),
         case("leaves", Severity::Error, Severity::Warning, "a link leads out of the vault"),
         case("orphan", Severity::Warning, Severity::Info, "a new memory has no link from or to another"),
@@ -114,6 +115,15 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
     let shown = shown(link, memory);
     match resolution {
         Resolution::External | Resolution::Directory(_) => {}
+        // Logseq finds a page by its other names, and makes one of every name that is linked.
+        Resolution::Alias(_) if subject.settings.config.foreign.logseq => {}
+        Resolution::Broken
+            if subject.settings.config.foreign.logseq
+                && link.form == LinkForm::Wiki
+                && !is_attachment(link) =>
+        {
+            sink.add("page", line, format!("{shown} is a page that nobody has written yet"), None);
+        }
         Resolution::File(file) => fragment(link, &file, &shown, memory, subject, sink),
         Resolution::Alias(file) => {
             let message = format!("{shown} is found by an alias of {file} only; Obsidian does not follow it");
@@ -146,7 +156,11 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             );
         }
         Resolution::Broken if is_attachment(link) => {
-            sink.add("attachment", line, format!("{shown}: there is no such file in the vault"), None);
+            let near = subject.tree.nearest(&link.target);
+            let names: Vec<&str> = near.iter().map(VaultPath::as_str).collect();
+            let fix = (!near.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")));
+            let message = format!("{shown}: there is no such file in the vault");
+            sink.add_naming("attachment", line, message, fix, &near);
         }
         Resolution::Broken => {
             let message = format!("{shown} leads to nothing");

@@ -3,6 +3,7 @@
 //! A check looks at one file of a state of the vault ([`Item`]) and asks about the rest of that state through
 //! [`Tree`]. It reads nothing else and changes nothing. A new check is a new file and a line in [`ALL`].
 
+mod attachment;
 mod copy;
 mod generated;
 mod link;
@@ -18,6 +19,7 @@ use crate::model::link::Names;
 use crate::model::path::VaultPath;
 use crate::model::policy::Rules;
 
+pub use attachment::{is_attachment, size};
 pub use link::Anchors;
 pub use nearest::Nearest;
 pub use path::unportable;
@@ -40,6 +42,10 @@ pub trait Tree {
     /// The bytes that a file had in the last commit, where a person's edits are judged.
     fn before(&self, _path: &VaultPath) -> Option<Vec<u8>> {
         None
+    }
+    /// Whether a text of the vault names this attachment. Only asked about files as they stand.
+    fn is_named(&self, _path: &VaultPath) -> bool {
+        true
     }
     /// Files whose names are like this one (a link's target that leads nowhere), best first, at most three.
     fn nearest(&self, name: &str) -> Vec<VaultPath>;
@@ -146,8 +152,15 @@ impl std::fmt::Debug for Check {
 }
 
 /// Every check there is, in the order in which they run.
-pub static ALL: &[&Check] =
-    &[&schema::CHECK, &link::CHECK, &path::CHECK, &generated::CHECK, &copy::CHECK, &secret::CHECK];
+pub static ALL: &[&Check] = &[
+    &schema::CHECK,
+    &link::CHECK,
+    &path::CHECK,
+    &generated::CHECK,
+    &copy::CHECK,
+    &attachment::CHECK,
+    &secret::CHECK,
+];
 
 /// All rules by their full names (`link.broken`), with their cases.
 pub fn rules() -> impl Iterator<Item = (String, &'static Case)> {

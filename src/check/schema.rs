@@ -25,6 +25,8 @@ pub(super) static CHECK: Check = Check {
         case("duplicate-id", Severity::Error, "two memories have one id"),
         case("shape", Severity::Error, "`value` does not fit its JSON Schema"),
         case("broken-schema", Severity::Error, "the JSON Schema itself cannot be used"),
+        case("yaml", Severity::Error, "front matter that cannot be read"),
+        case("toml", Severity::Error, "front matter between `+++` that cannot be read"),
         case("near-key", Severity::Info, "a key that is nearly one of ours"),
     ],
     of_blobs: false,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::output::{Tone, one_line};
 use super::progress::Bar;
 use super::{Done, Output, Session};
+use crate::check::size;
 use crate::flow::check::{self, Report};
 use crate::flow::heal::{self, Fixed, Sign};
 use crate::flow::own;
@@ -137,7 +138,10 @@ fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {
     let widest = report.rules.iter().map(|count| count.rule.len()).max().unwrap_or_default();
     for count in &report.rules {
         let severity = out.paint(count.severity.into(), format!("{:<7}", count.severity.as_str()));
-        let about = count.about.as_deref().unwrap_or_default();
+        let mut about = count.about.clone().unwrap_or_default();
+        if count.rule == "attachment.unused" && report.unused_bytes > 0 {
+            about.push_str(&format!(" ({} in all)", size(report.unused_bytes)));
+        }
         let line = format!("{:>7}  {severity}  {:<widest$}  {about}", count.findings, count.rule);
         out.line(line.trim_end());
     }

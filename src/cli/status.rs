@@ -91,6 +91,12 @@ fn show(out: &mut Output, state: &Status) {
             out.line(out.paint(Tone::Warn, line));
         }
     }
+    if state.excluded > 0 {
+        let entries =
+            if state.excluded == 1 { "1 entry".to_owned() } else { format!("{} entries", state.excluded) };
+        let says = format!("{entries} of excluded files (`runebook doctor` says how many each leaves out)");
+        row(out, "left out", says);
+    }
     proposals(out, state);
     changes(out, state);
 }

@@ -1,6 +1,7 @@
 //! Checking: the files as they stand, the change that a proposal makes, and every blob that it introduces.
 
 mod asked;
+mod attachments;
 mod snapshot;
 mod tree;
 mod work_tree;

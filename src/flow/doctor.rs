@@ -44,7 +44,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn fact(&mut self, name: &str, value: impl Into<String>, from: &str) {
+    pub(super) fn fact(&mut self, name: &str, value: impl Into<String>, from: &str) {
         self.facts.push(Fact { name: name.to_owned(), value: value.into(), from: from.to_owned() });
     }
 
@@ -106,6 +106,8 @@ fn settings(vault: &Vault<'_>, report: &mut Report) {
         }
     }
     unknown_keys("", &written, &known, report);
+    super::foreign::mapping(&vault.config, report);
+    super::foreign::others(&vault.config, report);
 }
 
 /// Keys of the settings that this program does not know, with the nearest one that it does.
@@ -339,6 +341,7 @@ fn files(vault: &Vault<'_>, report: &mut Report) {
     };
     let found = walk(root, &options);
     report.fact("files", format!("{}", found.files.len()), "the work tree");
+    super::foreign::left_out(&vault.config, &found.files, report);
     report.findings.extend(found.problems);
     let mut keys: BTreeMap<String, &VaultPath> = BTreeMap::new();
     let every = found.files.iter().map(|file| &file.path).chain(&found.directories);

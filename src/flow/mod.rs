@@ -17,6 +17,7 @@ pub mod events;
 pub mod evidence;
 pub mod example;
 pub mod find;
+mod foreign;
 pub mod gate;
 pub mod heal;
 pub mod history;

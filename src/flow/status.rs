@@ -22,6 +22,11 @@ use crate::store::git::{Differs, Head, WorkChange};
 /// Of how many proposals the state is told.
 const JUDGED: usize = 20;
 
+// The form that serde asks for.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// A file that is not as HEAD has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
@@ -77,6 +82,9 @@ pub struct Status {
     pub uncommitted: u64,
     /// Those of them that the reader may see; an agent sees approved states only.
     pub changed: Vec<Changed>,
+    /// How many entries of Obsidian's excluded files are followed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub excluded: usize,
     /// From which state the index was made; absent while there is none.
     pub index: Option<Freshness>,
     /// The watcher of this work tree; absent while none lives.
@@ -131,6 +139,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         nobody,
         uncommitted,
         changed: changed.collect(),
+        excluded: vault.config.foreign.ignored.len(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         watcher: watched::living(vault),
         meaning: meaning::state(vault).ok(),

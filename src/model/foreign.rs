@@ -108,6 +108,11 @@ impl Foreign {
                 }
             }
         }
+        if out.logseq {
+            // Backups of pages, which are no pages.
+            let own = ["logseq/bak/", "logseq/.recycle/", "logseq/version-files/"];
+            out.ignored.extend(own.iter().filter_map(|folder| Filter::parse(folder).ok()));
+        }
         let folder = |value: &Option<Value>, key: &str| -> Option<VaultPath> {
             let name = value.as_ref()?.get(key)?.as_str()?.trim().trim_matches('/');
             VaultPath::parse(name).ok().filter(|path| !path.is_root())

@@ -19,6 +19,7 @@ mod events;
 mod example;
 mod find;
 mod follow;
+mod foreign;
 mod forge;
 mod heal;
 mod heal_later;

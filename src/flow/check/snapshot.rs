@@ -1,6 +1,6 @@
 //! All names of a vault in memory: what a check of the whole vault asks about, from many threads.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -41,11 +41,18 @@ pub(super) struct Snapshot {
     /// Only the keys that more than one file or directory has.
     twins: HashMap<String, Vec<VaultPath>>,
     nearest: OnceLock<Nearest>,
+    /// The attachments that no text names.
+    unnamed: HashSet<VaultPath>,
     /// The tree of the last commit.
     head: Option<Oid>,
 }
 
 impl Snapshot {
+    /// The same, knowing which attachments no text names.
+    pub(super) fn with_unnamed(self, unnamed: HashSet<VaultPath>) -> Snapshot {
+        Snapshot { unnamed, ..self }
+    }
+
     /// Takes the files in the order of their paths.
     pub(super) fn new(root: PathBuf, files: Vec<(VaultPath, Extra)>) -> Snapshot {
         let mut by_name: HashMap<String, Vec<VaultPath>> = HashMap::new();
@@ -83,6 +90,7 @@ impl Snapshot {
             by_id,
             twins,
             nearest: OnceLock::new(),
+            unnamed: HashSet::new(),
             head: None,
         }
     }
@@ -142,6 +150,10 @@ impl Tree for Snapshot {
     fn before(&self, path: &VaultPath) -> Option<Vec<u8>> {
         // Asked about few files, from many threads, which no repository's handle is for.
         Repo::discover(&self.root).ok()?.file_at(self.head?, path).ok()?
+    }
+
+    fn is_named(&self, path: &VaultPath) -> bool {
+        !self.unnamed.contains(path)
     }
 
     fn nearest(&self, name: &str) -> Vec<VaultPath> {

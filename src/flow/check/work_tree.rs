@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::attachments::unnamed;
 use super::snapshot::{Extra, Snapshot};
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::flow::Progress;
@@ -46,6 +47,9 @@ pub struct Report {
     pub files: u64,
     /// The rules that were broken, worst first.
     pub rules: Vec<Count>,
+    /// The size of all attachments that nothing shows, in bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unused_bytes: u64,
     /// Every finding, by path, line and rule.
     pub findings: Vec<Finding>,
 }
@@ -71,7 +75,7 @@ impl Report {
         };
         let mut rules: Vec<Count> = by_rule.into_iter().map(count).collect();
         rules.sort_by(|a, b| (b.severity, b.findings, &a.rule).cmp(&(a.severity, a.findings, &b.rule)));
-        Report { files, rules, findings }
+        Report { files, rules, unused_bytes: 0, findings }
     }
 
     /// Whether something was found that needs a person or must be mended.
@@ -87,8 +91,14 @@ impl Report {
             return self;
         }
         let wanted = |f: &Finding| rules.iter().any(|rule| *rule == f.rule || *rule == f.check());
-        Report::of(self.files, self.findings.into_iter().filter(wanted).collect())
+        let unused_bytes = self.unused_bytes;
+        Report { unused_bytes, ..Report::of(self.files, self.findings.into_iter().filter(wanted).collect()) }
     }
+}
+
+// The form that serde asks for.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Why nothing was checked.
@@ -153,7 +163,8 @@ pub fn work_tree(
         Head::Detached(oid) => Some(oid),
     };
     let head = head.map(|oid| vault.repo.tree_of(oid)).transpose()?;
-    let snapshot = Snapshot::new(root.clone(), named.collect()).since(head);
+    let unnamed = unnamed(&root, &found.files, cancel);
+    let snapshot = Snapshot::new(root.clone(), named.collect()).since(head).with_unnamed(unnamed);
     progress.end();
     vault.env.go_on()?;
 
@@ -182,7 +193,10 @@ pub fn work_tree(
     findings.extend(found.problems.into_iter().filter(|f| f.path.as_ref().is_none_or(within)));
     findings.extend(crate::flow::layers::work_tree::findings(vault, &governance, paths)?);
     let findings = Sight::of(vault, access)?.of_files(check::sorted(findings))?;
-    Ok(Report::of(chosen.len() as u64, findings))
+    let sizes: BTreeMap<&VaultPath, u64> = chosen.iter().map(|file| (&file.path, file.size)).collect();
+    let unused = findings.iter().filter(|finding| finding.rule == "attachment.unused");
+    let unused_bytes = unused.filter_map(|finding| sizes.get(finding.path.as_ref()?)).sum();
+    Ok(Report { unused_bytes, ..Report::of(chosen.len() as u64, findings) })
 }
 
 /// The policy and the files of main.

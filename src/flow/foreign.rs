@@ -1,0 +1,85 @@
+//! What `doctor` says of other programs' settings and of names that a vault has for our fields.
+
+use std::collections::BTreeMap;
+
+use super::doctor::Report;
+use super::vault::CONFIG;
+use crate::model::config::Config;
+use crate::model::finding::{Finding, Severity};
+use crate::model::foreign;
+use crate::model::front_matter::Fields;
+use crate::model::path::VaultPath;
+use crate::store::walk::FileStat;
+
+/// The names of our fields.
+fn known() -> Vec<String> {
+    let schema = schemars::schema_for!(Fields);
+    let properties = schema.get("properties").and_then(|found| found.as_object());
+    properties.map(|found| found.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn in_file(finding: Finding, path: &str) -> Finding {
+    match VaultPath::parse(path) {
+        Ok(path) => finding.in_file(&path),
+        Err(_) => finding,
+    }
+}
+
+/// Names under `fields` that can mean nothing.
+pub(super) fn mapping(config: &Config, report: &mut Report) {
+    let known = known();
+    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut add = |message: String, fix: String| {
+        let finding = Finding::new("config.fields", Severity::Warning, message).with_fix(fix);
+        report.findings.push(in_file(finding, CONFIG));
+    };
+    for (ours, theirs) in &config.fields {
+        if !known.contains(ours) {
+            let near = known.iter().min_by_key(|name| strsim::osa_distance(name, ours));
+            let near = near.map_or(String::new(), |name| format!("did you mean `{name}: {theirs}`? "));
+            add(
+                format!("`fields` maps `{ours}`, which is none of our names"),
+                format!("{near}Write our name first, yours behind it"),
+            );
+        }
+        if theirs.trim().is_empty() {
+            add(format!("`fields` maps `{ours}` to nothing"), format!("name your key, or remove `{ours}`"));
+        } else if let Some(other) = taken.insert(theirs, ours) {
+            add(
+                format!("`fields` reads both `{other}` and `{ours}` from `{theirs}`"),
+                "give each a key of its own".to_owned(),
+            );
+        }
+    }
+}
+
+/// What other programs' settings say, and what of it cannot be followed.
+pub(super) fn others(config: &Config, report: &mut Report) {
+    let foreign = &config.foreign;
+    for folder in &foreign.templates {
+        report.fact("templates", folder.as_str(), foreign::TEMPLATES);
+    }
+    if let Some(folder) = &foreign.daily {
+        report.fact("daily notes", folder.as_str(), foreign::DAILY);
+    }
+    if foreign.logseq {
+        report.fact("logseq", "its pages, journals and properties are read", foreign::LOGSEQ);
+    }
+    for (file, why) in &foreign.problems {
+        let finding = Finding::new("config.foreign", Severity::Warning, why.clone());
+        report.findings.push(in_file(finding, file).with_fix("mend it in the program's own settings"));
+    }
+}
+
+/// How many files each entry of Obsidian's excluded files leaves out.
+pub(super) fn left_out(config: &Config, files: &[FileStat], report: &mut Report) {
+    let mut counts: BTreeMap<&str, usize> =
+        config.foreign.ignored.iter().map(|filter| (filter.text.as_str(), 0)).collect();
+    for filter in files.iter().filter_map(|file| config.foreign.ignores(&file.path)) {
+        *counts.entry(filter.text.as_str()).or_default() += 1;
+    }
+    for (filter, count) in counts {
+        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        report.fact("left out", format!("{files} by {filter:?}"), foreign::APP);
+    }
+}

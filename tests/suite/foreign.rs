@@ -1,0 +1,200 @@
+//! Vaults that other programs keep: read well or left alone, and never changed.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+fn vault(files: &[(&str, &str)]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, text) in files {
+        sandbox.write(path, text);
+    }
+    sandbox.run(&["init", "--existing", "--yes"]).ok();
+    sandbox
+}
+
+fn found(sandbox: &Sandbox, words: &str) -> Vec<String> {
+    let answer = sandbox.run(&["find", words, "--json"]).json();
+    let hits = answer["hits"].as_array().cloned().unwrap_or_default();
+    hits.iter().map(|hit| hit["path"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn rules(sandbox: &Sandbox) -> Vec<(String, String)> {
+    let answer = sandbox.run(&["check", "--json"]).json();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let findings = answer["findings"].as_array().cloned().unwrap_or_default();
+    findings.iter().map(|finding| (text(finding, "rule"), text(finding, "path"))).collect()
+}
+
+const NOTE: &str = "one line of the note\nanother line of it\nthe third line about pangolins\nand a fourth\n";
+
+#[test]
+fn obsidians_settings_are_followed() {
+    let sandbox = vault(&[
+        (".obsidian/app.json", r#"{"userIgnoreFilters": ["Archive/", "/\\.excalidraw\\.md$/", "/(/"]}"#),
+        (".obsidian/templates.json", r#"{"folder": "Extras/T"}"#),
+        (".obsidian/daily-notes.json", r#"{"folder": "Daily"}"#),
+        ("Archive/old.md", "zebras of old [[gone]]"),
+        ("draw.excalidraw.md", "zebras drawn [[gone]]"),
+        ("Extras/T/plain.md", "zebras of a template [[gone]]"),
+        ("Daily/2026-11-28 Saturday.md", "saw zebras, see [[old]]"),
+        ("own.md", "---\ntype: book\n---\nzebras in a book"),
+    ]);
+    let before = sandbox.git(&["status", "--porcelain"]);
+    assert_eq!(found(&sandbox, "zebras").len(), 2);
+    assert_eq!(found(&sandbox, "zebras type:episodic"), ["Daily/2026-11-28 Saturday.md"]);
+    assert_eq!(rules(&sandbox), [], "a link to an excluded note leads somewhere");
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(doctor.out.contains("1 file by \"Archive/\""), "{}", doctor.out);
+    assert!(doctor.out.contains("config.foreign"), "{}", doctor.out);
+    assert!(sandbox.run(&["status"]).ok().out.contains("2 entries of excluded files"));
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), before);
+}
+
+#[test]
+fn heads_of_other_forms_are_read_and_never_written() {
+    let toml = "+++\ntitle = \"Hugo post\"\ndate = 2024-03-04\ntags = [\"hugo\"]\n+++\nwalrus\n";
+    let broken = "+++\ntitle = \"Broken\nx = \n+++\nwalrus too\n";
+    let sandbox =
+        vault(&[("a.md", toml), ("b.md", broken), ("c.md", "---json\n{\"title\": 1}\n---\nwalrus\n")]);
+    let answer = sandbox.run(&["find", "walrus", "--json"]).json();
+    let hits = answer["hits"].as_array().cloned().unwrap_or_default();
+    assert_eq!(hits.len(), 3);
+    let hugo = hits.iter().find(|hit| hit["path"] == "a.md").cloned().unwrap_or_default();
+    assert_eq!((hugo["title"].as_str(), hugo["date"].as_str()), (Some("Hugo post"), Some("2024-03-04")));
+    assert_eq!(found(&sandbox, "tag:hugo walrus"), ["a.md"]);
+    assert_eq!(rules(&sandbox), [("schema.toml".to_owned(), "b.md".to_owned())]);
+    for path in ["a.md", "b.md", "c.md"] {
+        use runebook::markdown::edit::{EditError, set_field};
+        let changed = set_field(sandbox.read(path).as_bytes(), "title", &Value::from("x"));
+        assert!(matches!(changed, Err(EditError::Foreign(_))), "{path}: {changed:?}");
+    }
+}
+
+#[test]
+fn a_sensitive_head_hides_in_every_form() {
+    let sandbox = vault(&[
+        ("a.md", "+++\nsensitivity = \"restricted\"\n+++\nwalrus\n"),
+        ("b.md", "sensitivity:: restricted\n\n- walrus\n"),
+        ("c.md", "+++\nx = \nsensitivity = \"restricted\"\n+++\nwalrus\n"),
+        ("d.md", "walrus\n"),
+    ]);
+    sandbox
+        .run(&["actor", "add", "claude", "--kind", "agent", "--family", "claude", "--role", "propose"])
+        .ok();
+    let answer = sandbox.run_as("claude", &["find", "walrus", "--json"]).json();
+    let paths: Vec<&str> =
+        answer["hits"].as_array().into_iter().flatten().filter_map(|h| h["path"].as_str()).collect();
+    assert_eq!(paths, ["d.md"]);
+    for path in ["a.md", "b.md", "c.md"] {
+        assert_ne!(sandbox.run_as("claude", &["cat", path]).status, 0, "{path}");
+    }
+}
+
+#[test]
+fn logseq_is_read() {
+    let sandbox = vault(&[
+        ("logseq/config.edn", "{}"),
+        ("logseq/bak/pages/old.md", "- walrus of old"),
+        (
+            "journals/2026_11_28.md",
+            "- met the walrus\n  collapsed:: true\n- [[proj/plan]] [[Nov 28th, 2026]] [[unwritten]]\n",
+        ),
+        (
+            "pages/proj___plan.md",
+            "title:: The Plan\ntags:: [[big ideas]], work\nalias:: scheme\n\n- walrus counting\n",
+        ),
+    ]);
+    let mut all = found(&sandbox, "walrus");
+    all.sort();
+    assert_eq!(all, ["journals/2026_11_28.md", "pages/proj___plan.md"]);
+    assert_eq!(found(&sandbox, "walrus type:episodic"), ["journals/2026_11_28.md"]);
+    assert_eq!(found(&sandbox, "scheme"), ["pages/proj___plan.md"]);
+    assert_eq!(found(&sandbox, "collapsed"), [] as [String; 0]);
+    let told: Vec<String> = rules(&sandbox).into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(told, ["link.page", "link.page"], "`[[unwritten]]` and `[[big ideas]]`, for information only");
+}
+
+#[test]
+fn copies_of_sync_programs_stand_behind_the_original() {
+    let changed = NOTE.replace("another", "one more");
+    let sandbox = vault(&[
+        ("note.md", NOTE),
+        ("note (conflicted copy 2024-01-01).md", &changed),
+        ("note.sync-conflict-20240101-120000-ABCDEFG.md", NOTE),
+        ("chapter 2.md", "pangolins of another book\nwith lines of\nits own here\n"),
+        ("chapter.md", "pangolins in brief\nand no more\nthan that, really\n"),
+    ]);
+    let hits = found(&sandbox, "pangolins");
+    assert_eq!(hits.len(), 4, "{hits:?}");
+    assert_eq!(hits.last().map(String::as_str), Some("note (conflicted copy 2024-01-01).md"));
+    let found: Vec<String> = rules(&sandbox).into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(found, ["copy.conflict", "copy.conflict"]);
+}
+
+#[test]
+fn attachments_are_named_missed_and_counted() {
+    let sandbox = vault(&[
+        ("img/worm.png", "x"),
+        ("img/face (1).png", "x"),
+        ("img/unused.jpg", "0123456789"),
+        (
+            "a.md",
+            "![Sandworm rising](img/worm.png)\n*at dusk*\n\n![](img/face%20(1).png)\n\n![[wormm.png]]\n",
+        ),
+    ]);
+    for words in ["sandworm", "dusk"] {
+        let answer = sandbox.run(&["find", words, "--json"]).json();
+        assert_eq!(answer["hits"][0]["attachments"][0]["path"], "img/worm.png", "{words}");
+    }
+    let report = sandbox.run(&["check", "--json"]).json();
+    assert_eq!(report["unused_bytes"], 10);
+    let told = rules(&sandbox);
+    assert!(told.contains(&("attachment.unused".to_owned(), "img/unused.jpg".to_owned())), "{told:?}");
+    assert!(told.contains(&("link.attachment".to_owned(), "a.md".to_owned())), "{told:?}");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(sandbox.run(&["check", "--rule", "link"]).out.contains("did you mean img/worm.png?"));
+}
+
+#[test]
+fn names_for_our_fields_are_examined() {
+    let sandbox = vault(&[("a.md", "---\nmemory_type: skill\n---\nwalrus\n")]);
+    let config = sandbox.read(".runebook/config.yaml");
+    sandbox.write(
+        ".runebook/config.yaml",
+        config.replace("fields: {}", "fields: {type: memory_type, tilte: name}"),
+    );
+    assert_eq!(found(&sandbox, "walrus type:skill"), ["a.md"]);
+    let doctor = sandbox.run(&["doctor"]).out;
+    assert!(doctor.contains("did you mean `title: name`?"), "{doctor}");
+}
+
+/// Every case of the YAML test suite as front matter: reading is no trouble, and an edit of another field changes that
+/// field alone or is refused.
+#[test]
+fn the_yaml_test_suite_survives_an_edit() {
+    use runebook::markdown::edit::set_field;
+    let Some(dir) = std::env::var_os("RUNEBOOK_YAML_SUITE") else {
+        eprintln!("RUNEBOOK_YAML_SUITE names no directory of the YAML test suite: skipped");
+        return;
+    };
+    let mut seen = 0;
+    for entry in walkdir::WalkDir::new(dir).into_iter().flatten() {
+        let Ok(bytes) = std::fs::read(entry.path()) else { continue };
+        let Ok(yaml) = String::from_utf8(bytes) else { continue };
+        seen += 1;
+        let file = format!("---\n{}\n---\nbody\n", yaml.trim_end_matches('\n'));
+        let Ok(changed) = set_field(file.as_bytes(), "zz_new", &Value::from("v")) else { continue };
+        let changed = String::from_utf8(changed).unwrap_or_default();
+        assert!(changed.ends_with("body\n"), "{}", entry.path().display());
+        let inner = |text: &str| -> Option<serde_yaml::Mapping> {
+            let block = text.strip_prefix("---\n")?.split_once("\n---\n")?.0;
+            serde_yaml::from_str(block).ok()
+        };
+        if let (Some(before), Some(mut after)) = (inner(&file), inner(&changed)) {
+            assert!(after.remove("zz_new").is_some(), "{}", entry.path().display());
+            assert_eq!(after, before, "{}", entry.path().display());
+        }
+    }
+    assert!(seen > 100, "only {seen} cases");
+}
