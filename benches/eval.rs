@@ -144,14 +144,14 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
     let texts: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
     let mut answerer = Answerer::open(&vault, &access, &options.arms, &texts)?;
     let mut dump = String::new();
-    for arm in &options.arms {
+    for arm in options.arms.iter().filter(|arm| answerer.can(**arm)).copied().collect::<Vec<_>>() {
         for question in &questions {
             let request = FindRequest { query: plain(&question.text), limit: K, ..FindRequest::default() };
-            let (paths, spent) = answerer.answer(*arm, &access, &request)?;
+            let (paths, spent) = answerer.answer(arm, &access, &request)?;
             let measures = measure(&paths, &question.relevant, K);
             writeln!(dump, "{}\t{}\t{:.4}\t{}", arm.name(), question.id, measures.ndcg, paths.join(" "))?;
             let ms = spent.as_secs_f64() * 1e3;
-            results.entry(*arm).or_default().push(Asked { measures, ms, kind: question.kind.clone() });
+            results.entry(arm).or_default().push(Asked { measures, ms, kind: question.kind.clone() });
         }
     }
     if let Some(file) = options.dump {

@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod edit;
+mod eval;
 mod find;
 mod glob;
 mod graph;
@@ -124,6 +125,8 @@ enum Command {
     Find(find::Args),
     /// Find what says the same as a memory
     Similar(similar::Args),
+    /// Measure how well the search answers questions whose answers are known
+    Eval(eval::Args),
     /// Show where the links of a memory lead
     Links(links::Args),
     /// Show what links to a memory
@@ -293,6 +296,7 @@ impl Command {
             Command::Glob(args) => glob::run(args, session),
             Command::Find(args) => find::run(args, session),
             Command::Similar(args) => similar::run(args, session),
+            Command::Eval(args) => eval::run(args, session),
             Command::Links(args) => links::run(args, session),
             Command::Backlinks(args) => backlinks::run(args, session),
             Command::Graph(args) => graph::run(args, session),

@@ -13,6 +13,7 @@ macro_rules! files {
 const FILES: &[(&str, &[u8])] = files![
     ".runebook/actors.yaml",
     ".runebook/config.yaml",
+    ".runebook/eval.yaml",
     ".runebook/policy.yaml",
     "agent/memories/holidays.md",
     "agent/memories/printer-files.md",

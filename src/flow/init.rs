@@ -290,7 +290,8 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
     let (mut changes, time_zone) = settings.write(request.preset, &admin, &email)?;
     let mut files = 0;
     for (path, bytes) in &request.content {
-        if !path.as_str().starts_with(".runebook/") {
+        // The settings are the new vault's own; questions about its memories come along.
+        if !path.as_str().starts_with(".runebook/") || path.name() == "eval.yaml" {
             files::create(&root, path, bytes)?;
             changes.write(path.clone(), bytes.clone());
             files += 1;

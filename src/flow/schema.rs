@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::check::Report;
 use crate::model::actor::{Actor, Actors};
+use crate::model::cases::Cases;
 use crate::model::config::Config;
 use crate::model::event::Data;
 use crate::model::finding::Finding;
@@ -30,6 +31,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("check-fix", of::<super::heal::Fixed>()),
         ("config", of::<Config>()),
         ("evaluation-cases", of::<Cases>()),
+        ("eval", of::<super::eval::EvalAnswer>()),
         ("event-data", of::<Data>()),
         ("fault", of::<FaultAnswer>()),
         ("edit", of::<super::own::Edited>()),
@@ -100,37 +102,6 @@ pub struct Tombstone {
     pub path: VaultPath,
     /// The SHA-256 of its body, so that the same words do not come back under another name.
     pub body: Digest,
-}
-
-/// A file of cases that recall is measured with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cases {
-    /// The cases.
-    pub cases: Vec<Case>,
-}
-
-/// One question with what a good answer holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Case {
-    /// The name of the case.
-    pub id: String,
-    /// What is asked.
-    pub query: String,
-    /// Who asks.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub actor: Option<String>,
-    /// The addresses that must be among the answers. Empty: the answer must be empty.
-    #[serde(default)]
-    pub relevant: Vec<String>,
-    /// The addresses that must not be.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub forbidden: Vec<String>,
-    /// 1 direct, 2 across sessions, 3 proactive.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[schemars(range(min = 1, max = 3))]
-    pub tier: Option<u8>,
 }
 
 /// What `--json` prints when a command fails.

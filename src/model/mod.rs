@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod actor;
+pub mod cases;
 pub mod change;
 pub mod clock;
 pub mod commit;

@@ -15,6 +15,7 @@ mod crash;
 mod decide;
 mod demo;
 mod edit;
+mod eval;
 mod events;
 mod example;
 mod find;

@@ -92,6 +92,12 @@ impl<'v, 'e> Answerer<'v, 'e> {
         Ok(Answerer { vault, finder, baseline })
     }
 
+    /// Whether an arm can answer here: by meaning only where there are vectors.
+    #[must_use]
+    pub fn can(&self, arm: Arm) -> bool {
+        !matches!(arm, Arm::Dense | Arm::Fused) || self.finder.has_meaning()
+    }
+
     /// The paths of the answers, best first, and how long it took.
     ///
     /// # Errors

@@ -173,6 +173,12 @@ impl Finder {
         })
     }
 
+    /// Whether a search goes by meaning too, and not by words alone.
+    #[must_use]
+    pub fn has_meaning(&self) -> bool {
+        false
+    }
+
     /// Searches without looking at the files first.
     ///
     /// # Errors

@@ -1,0 +1,60 @@
+//! Measuring the search from the command line.
+
+use super::support::Sandbox;
+
+fn vault() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).ok();
+    sandbox.write("user/seats.md", "# Seats\n\nA window seat on long flights.\n");
+    sandbox.write("user/trips.md", "# Trips\n\nA window of two weeks in January.\n");
+    sandbox.write("resources/tea.md", "# Tea\n\nGreen, without sugar.\n");
+    sandbox
+}
+
+const CASES: &str = "cases:
+- id: seats
+  query: window seat
+  relevant: [{uri: 'viking://user/seats.md', grade: 2}, user/trips.md]
+  tier: 1
+- id: tea
+  query: how is tea taken
+  relevant: [resources/tea.md]
+  forbidden: [user/trips.md]
+  tier: 2
+- id: none
+  query: kubernetes
+  empty: true
+";
+
+#[test]
+fn measures_of_cases_with_known_answers() {
+    let s = vault();
+    s.write("cases.yaml", CASES);
+    let answer = s.run(&["eval", "cases.yaml", "--json", "--k", "2"]).json();
+    assert_eq!(answer["cases"], 2);
+    assert_eq!(answer["empty_cases"], 1);
+    let arms = answer["arms"].as_array().unwrap();
+    let names: Vec<&str> = arms.iter().map(|arm| arm["arm"].as_str().unwrap()).collect();
+    assert_eq!(names[..3], ["grep", "bm25", "text"]);
+    let text = &arms[2];
+    assert_eq!(text["all"]["measures"]["ndcg"], 1.0, "{text:#}");
+    assert_eq!(text["all"]["measures"]["recall"], 1.0);
+    assert_eq!(text["all"]["measures"]["precision"], 0.75, "two of two, and one of two");
+    assert_eq!(text["all"]["answered_empty"], 0.0);
+    assert_eq!(text["all"]["forbidden"], 0.0);
+    assert_eq!(text["tiers"].as_array().unwrap().len(), 2);
+    assert!(text.get("missed").is_none());
+    let shown = s.run(&["eval", "cases.yaml", "--arm", "text"]).ok().out;
+    assert!(shown.contains("2 cases with answers, and 1 in which nothing is to be found"), "{shown}");
+    assert!(shown.contains("tier 2"), "{shown}");
+}
+
+#[test]
+fn what_the_vault_does_not_have_is_named_with_its_line() {
+    let s = vault();
+    s.write("cases.yaml", "cases:\n- id: a\n  query: seat\n  relevant:\n  - user/seat.md\n");
+    let error = s.run(&["eval", "cases.yaml"]).fails(2).err;
+    assert!(error.contains("cases.yaml:5: case `a`: there is no `user/seat.md`"), "{error}");
+    assert!(error.contains("did you mean user/seats.md?"), "{error}");
+    assert!(s.run(&["eval", "nothing.yaml"]).fails(2).err.contains("reading nothing.yaml"));
+}
