@@ -14,7 +14,6 @@ const PRIVATE_CRATES: &[(&str, &str)] = &[
     ("notify", "src/watch/ears.rs"),
     ("fastembed", "src/index/embed/"),
     ("ort", "src/index/embed/"),
-    ("tokenizers", "src/index/embed/"),
 ];
 
 /// What reads the clock, chance or the environment. `Instant` measures how long something takes and `args_os` is

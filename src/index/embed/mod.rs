@@ -109,8 +109,8 @@ impl Embedder {
         self.directory.description.max_tokens
     }
 
-    /// How many tokens a text has as a passage, with its prefix and the model's own marks; also when that is more than
-    /// the model takes.
+    /// How many tokens a text has as a passage, with its prefix and the model's own marks. Of a text that is too long,
+    /// what is known is that it has more than the model takes: some number over that.
     ///
     /// # Errors
     /// When the tokenizer does not take it.
@@ -118,10 +118,8 @@ impl Embedder {
         let text = format!("{}{text}", self.prefixes().passage);
         let encoded =
             self.model.tokenizer.encode(text, true).map_err(|error| self.failed(&error.to_string()))?;
-        // What was cut off is kept in pieces; each has the marks again.
-        let marks = encoded.get_special_tokens_mask().iter().filter(|mark| **mark == 1).count();
-        let rest = encoded.get_overflowing().iter().map(|piece| piece.len().saturating_sub(marks));
-        Ok(encoded.len() + rest.sum::<usize>())
+        // The tokenizer stops soon after what the model takes, and keeps what it cut off.
+        Ok(encoded.len() + encoded.get_overflowing().iter().map(|piece| piece.len()).sum::<usize>())
     }
 
     /// The vectors of what is searched: of length one, in the order of the texts.
