@@ -3,10 +3,10 @@
 //! A watcher holds a lock for as long as it lives; the operating system lets go of it however the process dies, so a
 //! dead watcher is never taken for a living one. To ask it to catch up, a file is made in a directory that it watches
 //! too: what it hears comes in order, so when it comes to that file it has heard of everything that was saved before.
-//! It brings the index up to date with that and then removes the file.
+//! It says in the file that it is at it, brings the index up to date and then removes the file.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -188,7 +188,8 @@ pub fn living(vault: &Vault<'_>) -> Option<Watching> {
 }
 
 /// Asks the watcher to take in everything that was saved until now, and waits for it. `false`: there is none that can
-/// be relied upon, or it is not done in time; whoever asks looks for himself then.
+/// be relied upon, it does not take the question up within `patience`, or it cannot do it; whoever asks looks for
+/// himself then. One that is at it is waited for as long as `index.freshness_ms` allows: a look would take longer.
 #[must_use]
 pub fn catch_up(vault: &Vault<'_>, patience: Duration) -> bool {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -202,9 +203,13 @@ pub fn catch_up(vault: &Vault<'_>, patience: Duration) -> bool {
         return false;
     }
     let (watch, mut step) = (Stopwatch::start(), Duration::from_micros(200));
-    while watch.elapsed() < patience && vault.env.go_on().is_ok() {
-        if ask.symlink_metadata().is_err() {
-            return relied_upon();
+    let longer = patience.max(Duration::from_millis(vault.config.index.freshness_ms));
+    while vault.env.go_on().is_ok() {
+        let Ok(data) = ask.symlink_metadata() else { return relied_upon() };
+        let taken_up = data.len() > 0;
+        let enough = watch.elapsed() >= if taken_up { longer } else { patience };
+        if enough || (taken_up && !relied_upon()) {
+            break;
         }
         std::thread::sleep(step);
         step = (step * 2).min(Duration::from_millis(4));
@@ -212,4 +217,11 @@ pub fn catch_up(vault: &Vault<'_>, patience: Duration) -> bool {
     // Taken back; if the answer came just now, the look that follows is only superfluous.
     let _ = std::fs::remove_file(&ask);
     false
+}
+
+/// Says that a question was taken up. Where whoever asked has given up, it stays away.
+pub fn take_up(ask: &Path) {
+    if let Ok(mut file) = std::fs::OpenOptions::new().write(true).open(ask) {
+        let _ = file.write_all(b"1");
+    }
 }

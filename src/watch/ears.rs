@@ -69,8 +69,8 @@ impl Ears {
             Ok(event) if matters(event.kind) => {
                 for path in &event.paths {
                     match grounds.word(path) {
-                        // Our own answers.
-                        Word::Ask(_) if matches!(event.kind, EventKind::Remove(_)) => {}
+                        // The rest are our own answers.
+                        Word::Ask(_) if !matches!(event.kind, EventKind::Create(_)) => {}
                         word => inbox.put(word),
                     }
                 }

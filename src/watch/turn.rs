@@ -11,7 +11,7 @@ use super::{Company, Left, Options, WatchError, detach, filesystem, look};
 use crate::flow::progress::Silent;
 use crate::flow::sync::{Followed, SyncError};
 use crate::flow::vault::Vault;
-use crate::flow::watched::{Batch, Hearing, Place, Told, Watching};
+use crate::flow::watched::{self, Batch, Hearing, Place, Told, Watching};
 use crate::model::clock::{Cancelled, Clock, Env};
 use crate::model::fault::Fault;
 use crate::store::lock::{Lock, LockError};
@@ -230,9 +230,11 @@ impl<'r, 'c> Watcher<'r, 'c> {
     fn serve(&mut self, heard: Heard) {
         let began = Instant::now();
         if heard.is_change() || self.trouble.is_some() {
+            heard.asks.iter().for_each(|ask| watched::take_up(ask));
             let result = self.take_in(&heard);
             match result {
                 Ok((vault, followed)) => self.took_in(&vault, &followed, began),
+                // Who asks gets no answer, and sees that it cannot be relied upon now.
                 Err(fault) if fault.as_error().is::<Cancelled>() => return,
                 Err(fault) => return self.trouble(&fault),
             }

@@ -59,9 +59,12 @@ impl Running {
             let mut company = Company { tell: &mut tell, progress: &Silent, background };
             watch::watch(&env, &at, &options, &mut company).map_err(|fault| fault.to_string())
         });
-        let running = Running { cancel, told, thread: Some(thread) };
+        let mut running = Running { cancel, told, thread: Some(thread) };
         until("it is ready", || {
-            assert!(!running.is_over(), "{:?}", running.told());
+            if running.is_over() {
+                let ended = running.thread.take().map(JoinHandle::join);
+                panic!("it ended: {ended:?}");
+            }
             running.told().iter().any(|told| matches!(told, Told::Ready { .. }))
         });
         running
