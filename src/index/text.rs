@@ -352,8 +352,19 @@ impl TextIndex {
     /// When another process changes it, or it cannot be written.
     pub fn write(&self, bulk: bool) -> Result<TextWriter<'_>, TextError> {
         let (threads, budget) = if bulk { (2, 320 << 20) } else { (1, 64 << 20) };
-        let writer: IndexWriter =
-            guarded(&self.path, || self.index.writer_with_num_threads(threads, budget))?;
+        let mut tries = 0;
+        let writer: IndexWriter = loop {
+            let opened = guarded(&self.path, || self.index.writer_with_num_threads(threads, budget));
+            match opened {
+                // Who changes the index holds the vault's own lock, so this one is free, or will be in a moment: a
+                // process that is just being started has its parent's open files until it runs its own program.
+                Err(TextError::Other { why, .. }) if why.contains("LockBusy") && tries < 100 => {
+                    tries += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                opened => break opened?,
+            }
+        };
         if bulk {
             writer.set_merge_policy(Box::new(NoMergePolicy));
         } else {
