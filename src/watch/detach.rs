@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::WatchError;
+use super::service::THRIFT;
 use crate::flow::vault::Vault;
 use crate::flow::watched::{self, Place, Watching};
 use crate::model::clock::Stopwatch;
@@ -34,6 +35,7 @@ pub fn start(vault: &Vault<'_>, program: &std::path::Path, args: &[String]) -> R
     let mut command = Command::new(program);
     command.arg("-C").arg(&root).arg("watch").args(args).arg("--log");
     command.current_dir(&root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    command.envs(THRIFT);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|why| WatchError::Io { path: program.to_owned(), why })?;

@@ -13,6 +13,11 @@ pub enum Service {
     Launchd,
 }
 
+/// What has the C library give memory back that a large change needed: a watcher idles for days. Other libraries take
+/// no notice.
+pub(super) const THRIFT: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_THRESHOLD_", "131072"), ("MALLOC_TRIM_THRESHOLD_", "131072")];
+
 /// The text of the file that starts `program` for the vault at `root`.
 ///
 /// # Errors
@@ -48,6 +53,7 @@ fn word(text: &str) -> String {
 fn systemd(program: &str, root: &str) -> String {
     // The program's own path is not subject to `$`, only to `%`.
     let program = word(program).replace("$$", "$");
+    let thrift = THRIFT.map(|(name, value)| format!("{name}={value}")).join(" ");
     format!(
         "# Save as ~/.config/systemd/user/runebook-watch.service, then run
 #   systemctl --user daemon-reload
@@ -57,6 +63,7 @@ Description=Keeps the index of a Runebook vault up to date ({})
 
 [Service]
 ExecStart={program} -C {} watch
+Environment={thrift}
 # 3: another watcher runs in the vault already.
 RestartPreventExitStatus=3
 Restart=on-failure
