@@ -34,6 +34,7 @@ mod overview;
 mod progress;
 mod propose;
 mod reindex;
+mod remember;
 mod review;
 mod rm;
 mod rollback;
@@ -151,6 +152,8 @@ enum Command {
     Commit(commit::Args),
     /// Check memories and report findings
     Check(check::Args),
+    /// Propose a sentence or two as a memory, in the place where it belongs
+    Remember(remember::Args),
     /// Propose changes on a branch of their own
     Propose(propose::Args),
     /// Review what was proposed
@@ -309,6 +312,7 @@ impl Command {
             Command::Rm(args) => rm::run(args, session),
             Command::Commit(args) => commit::run(args, session),
             Command::Check(args) => check::run(args, session),
+            Command::Remember(args) => remember::run(args, session),
             Command::Propose(args) => propose::run(args, session),
             Command::Review(args) => review::run(args, session),
             Command::Merge(args) => merge::run(args, session),

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum TypeName {
+pub(super) enum TypeName {
     /// Who somebody is
     Profile,
     /// What holds in general
@@ -67,7 +67,7 @@ impl From<TypeName> for MemoryType {
 
 #[derive(Debug, thiserror::Error)]
 #[error("reading the text from standard input: {0}")]
-struct StdinError(std::io::Error);
+pub(super) struct StdinError(pub(super) std::io::Error);
 
 impl Explain for StdinError {
     fn kind(&self) -> Kind {

@@ -37,6 +37,7 @@ pub mod progress;
 pub mod proposals;
 pub mod propose;
 pub mod reader;
+pub mod remember;
 pub mod remove;
 pub mod review;
 pub mod rollback;

@@ -141,7 +141,7 @@ impl Explain for OwnError {
 }
 
 /// A name like this one that every system can hold.
-fn portable(name: &str) -> Option<String> {
+pub(super) fn portable(name: &str) -> Option<String> {
     let clean: String = name
         .chars()
         .map(|c| {
@@ -308,6 +308,35 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
     }
     let path = with_ending(at.path.clone())?;
     admit(root, &path, None)?;
+    let composed = compose(vault, &path, asked, "person")?;
+    let text = composed.text;
+    let made = Effect::file(&path, None, Some(text.as_bytes()));
+    undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
+    if let Err(error) = files::create(root, &path, text.as_bytes()) {
+        undo::forget(vault);
+        return Err(error.into());
+    }
+    let problems = markdown::read(&path, text.as_bytes(), &vault.config).problems;
+    let (id, kind, title) = (composed.id, composed.kind, composed.title);
+    Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
+}
+
+/// The text of a new memory, and what was filled in.
+pub(super) struct Composed {
+    pub(super) text: String,
+    pub(super) id: String,
+    pub(super) kind: MemoryType,
+    pub(super) title: String,
+}
+
+/// Writes the text of a new memory for a place: front matter in the names that the vault has for its fields, then the
+/// body.
+pub(super) fn compose(
+    vault: &Vault<'_>,
+    path: &VaultPath,
+    asked: NewMemory,
+    source: &str,
+) -> Result<Composed, Fault> {
     let milliseconds = u64::try_from(vault.clock.now().as_millisecond()).unwrap_or(0);
     let random = vault.env.entropy.bytes::<16>().map_err(|why| OwnError::Io {
         doing: "making an id for",
@@ -315,14 +344,14 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
         why,
     })?;
     let id = ulid::Ulid::from_parts(milliseconds, u128::from_be_bytes(random)).to_string();
-    let kind = asked.kind.unwrap_or_else(|| type_of_place(&path));
+    let kind = asked.kind.unwrap_or_else(|| type_of_place(path));
     let title = asked.title.unwrap_or_else(|| path.stem().replace(['-', '_'], " "));
     let mut fields: Vec<(&str, serde_json::Value)> = vec![
         ("id", id.clone().into()),
         ("type", serde_json::to_value(kind).unwrap_or_default()),
         ("title", title.clone().into()),
         ("created", vault.clock.stamp().into()),
-        ("source", "person".into()),
+        ("source", source.into()),
     ];
     if !asked.tags.is_empty() {
         fields.push(("tags", asked.tags.into()));
@@ -337,15 +366,7 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
     if !body.is_empty() && !body.ends_with('\n') {
         body.push('\n');
     }
-    let text = markdown::compose::memory(&named, &body);
-    let made = Effect::file(&path, None, Some(text.as_bytes()));
-    undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
-    if let Err(error) = files::create(root, &path, text.as_bytes()) {
-        undo::forget(vault);
-        return Err(error.into());
-    }
-    let problems = markdown::read(&path, text.as_bytes(), &vault.config).problems;
-    Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
+    Ok(Composed { text: markdown::compose::memory(&named, &body), id, kind, title })
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         ("mv", of::<super::mv::Moved>()),
         ("mv-part", of::<super::mv::PartRenamed>()),
         ("new", of::<super::own::Made>()),
+        ("remember", of::<super::remember::Remembered>()),
         ("rm", of::<super::remove::Removed>()),
         ("doctor", of::<super::doctor::Report>()),
         ("doctor-path", of::<super::doctor::Explanation>()),

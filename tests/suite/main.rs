@@ -38,6 +38,7 @@ mod moves;
 mod propose;
 mod races;
 mod readme;
+mod remember;
 mod review;
 mod rollback;
 mod schemas;

@@ -1,0 +1,173 @@
+//! What is near a text: the memories that share its telling words.
+
+use std::collections::{HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::catalog::Side;
+use crate::flow::find::{self, FindRequest};
+use crate::flow::heal::names::Kept;
+use crate::flow::progress::Progress;
+use crate::flow::reader::Reader;
+use crate::flow::sync;
+use crate::index::query::is_stop_word;
+use crate::index::tokenizer::{Analyzer, Kind};
+use crate::markdown;
+use crate::model::actor::Sensitivity;
+use crate::model::fault::Fault;
+use crate::model::link::{Link, LinkForm, Resolution, resolve};
+use crate::model::path::VaultPath;
+
+/// How many memories are looked at.
+const LOOKED_AT: usize = 20;
+/// How many words of the text the search is for.
+const WORDS: usize = 40;
+/// Two texts of which more three-word shingles are common than this say the same (Jaccard).
+const SAME: f64 = 0.8;
+/// The least share of the text's words that a near memory has.
+const SHARED: f64 = 0.2;
+
+/// A memory near the text.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Near {
+    /// Its address.
+    pub uri: String,
+    /// Its path.
+    pub path: VaultPath,
+    /// Its title.
+    pub title: String,
+    /// The share of the text's words that it has, 0 to 1; rare words weigh more.
+    pub shared: f64,
+    /// Whether it says the same.
+    #[serde(skip)]
+    pub(super) same: bool,
+    /// Whether a link to it tells nobody what they may not know.
+    #[serde(skip)]
+    pub(super) linkable: bool,
+}
+
+/// The telling words of a text, in the forms in which the index has them, each once.
+fn words(analyzer: &mut Analyzer, text: &str) -> Vec<String> {
+    analyzer.analyze(text);
+    let mut seen = HashSet::new();
+    let telling = |kind: Kind| matches!(kind, Kind::Plain | Kind::Pair);
+    let tokens = analyzer.tokens().iter().filter(|token| telling(token.kind));
+    let terms = tokens.map(|token| analyzer.term(token).to_owned());
+    terms.filter(|term| !is_stop_word(term) && seen.insert(term.clone())).collect()
+}
+
+/// The memories of main that are near a text, nearest first, as far as the reader may see them.
+pub(super) fn near(reader: &Reader<'_, '_>, text: &str, progress: &dyn Progress) -> Result<Vec<Near>, Fault> {
+    let mut analyzer = Analyzer::new(false);
+    let plain = markdown::plain::plain(text);
+    let wanted = words(&mut analyzer, &plain);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = candidates(reader, &plain, progress)?;
+    let mut found: Vec<(VaultPath, String, HashSet<String>, f64, bool)> = Vec::new();
+    for (path, title) in rows {
+        let Some(bytes) = reader.read(&path)? else { continue };
+        let memory = markdown::read(&path, &bytes, &reader.vault.config);
+        let body = markdown::plain::plain(memory.body());
+        let has: HashSet<String> = words(&mut analyzer, &format!("{title}\n{body}")).into_iter().collect();
+        let open = memory.front.sensitivity.is_none_or(|s| s <= Sensitivity::Personal);
+        found.push((path, title, has, alike(&plain, &body), open && memory.problems.is_empty()));
+    }
+    // A word that nearly all of them have tells little.
+    let weight: HashMap<&String, f64> = wanted
+        .iter()
+        .map(|word| {
+            (word, 1.0 / (1.0 + found.iter().filter(|one| one.2.contains(word)).count() as f64).sqrt())
+        })
+        .collect();
+    let all: f64 = weight.values().sum();
+    let mut near: Vec<Near> = found
+        .into_iter()
+        .map(|(path, title, has, alike, linkable)| {
+            let common: Vec<&String> = wanted.iter().filter(|word| has.contains(*word)).collect();
+            let shared = common.iter().map(|word| weight[*word]).sum::<f64>() / all;
+            let few = common.len() < 2 && wanted.len() > 3;
+            let uri = crate::model::uri::Uri::file(path.clone()).to_string();
+            let shared = if few { 0.0 } else { (shared * 1000.0).round() / 1000.0 };
+            Near { uri, path, title, shared, same: alike > SAME, linkable }
+        })
+        .filter(|one| one.shared >= SHARED || one.same)
+        .collect();
+    near.sort_by(|a, b| b.shared.total_cmp(&a.shared).then_with(|| a.path.cmp(&b.path)));
+    Ok(near)
+}
+
+/// What the search finds for the words of a text.
+fn candidates(
+    reader: &Reader<'_, '_>,
+    plain: &str,
+    progress: &dyn Progress,
+) -> Result<Vec<(VaultPath, String)>, Fault> {
+    // The words alone: what looks like a filter or a negation in the text is none.
+    let clean: String = plain.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    let query: Vec<&str> =
+        clean.split_whitespace().filter(|word| !is_stop_word(&word.to_lowercase())).take(WORDS).collect();
+    let request =
+        FindRequest { query: query.join(" "), limit: LOOKED_AT, main: true, ..FindRequest::default() };
+    let answer = find::find(reader.vault, &reader.access, &request, progress)?;
+    Ok(answer.hits.into_iter().map(|hit| (hit.path, hit.title)).collect())
+}
+
+/// The Jaccard similarity of the three-word shingles of two texts (Broder 1997); of their words where they are short.
+fn alike(a: &str, b: &str) -> f64 {
+    let shingles = |text: &str| -> HashSet<String> {
+        let mut analyzer = Analyzer::new(false);
+        analyzer.analyze(text);
+        let tokens = analyzer.tokens().iter().filter(|t| matches!(t.kind, Kind::Plain | Kind::Pair));
+        let terms: Vec<&str> = tokens.map(|token| analyzer.term(token)).collect();
+        let size = terms.len().clamp(1, 3);
+        terms.windows(size).map(|window| window.join(" ")).collect()
+    };
+    let (a, b) = (shingles(a), shingles(b));
+    let common = a.intersection(&b).count();
+    common as f64 / (a.len() + b.len() - common).max(1) as f64
+}
+
+/// A link to each, in the shortest form that leads there from a place.
+pub(super) fn links(reader: &Reader<'_, '_>, from: &VaultPath, near: &[Near]) -> Result<Vec<String>, Fault> {
+    let catalog = sync::open(reader.vault)?;
+    let names = Kept::new(catalog.names(Side::Main));
+    let mut out = Vec::new();
+    for one in near {
+        let full = one.path.as_str();
+        let full = full.strip_suffix(".md").unwrap_or(full);
+        let parts: Vec<&str> = full.split('/').collect();
+        let leads = |target: &String| {
+            let link = Link {
+                form: LinkForm::Wiki,
+                target: target.clone(),
+                fragment: None,
+                text: None,
+                embed: false,
+                relation: None,
+                line: 1,
+                range: 0..0,
+            };
+            resolve(&link, from, &names) == Resolution::File(one.path.clone())
+        };
+        let plain = |target: &String| !target.contains(['[', ']', '|', '#', '^']);
+        let ways = (0..parts.len()).rev().map(|at| parts[at..].join("/"));
+        out.extend(ways.filter(plain).find(leads).map(|target| format!("[[{target}]]")));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_say_the_same_are_alike() {
+        assert!(alike("Prefers window seats on flights.", "prefers Window seats on flights") > SAME);
+        assert!(alike("要靠窗的座位", "要靠窗的座位。") > SAME);
+        assert!(alike("Prefers window seats on flights", "Prefers aisle seats on trains") < SAME);
+        assert_eq!(alike("", "words"), 0.0);
+    }
+}
