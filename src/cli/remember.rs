@@ -124,7 +124,7 @@ fn print(session: &mut Session<'_>, done: &Remembered) {
         let state = out.paint(tone(submitted.state), submitted.state.to_string());
         let line = format!("{}  {state}", out.paint(Tone::Name, id.as_str()));
         out.line(line);
-        for reason in submitted.reasons.iter().chain(&submitted.missing) {
+        for reason in &submitted.missing {
             out.line(format!("  {}", printable(reason)));
         }
         out.note(format!(

@@ -23,8 +23,8 @@ use crate::model::path::VaultPath;
 const LOOKED_AT: usize = 20;
 /// How many words of the text the search is for.
 const WORDS: usize = 40;
-/// Two texts of which more three-word shingles are common than this say the same (Jaccard).
-const SAME: f64 = 0.8;
+/// A memory that has more than this share of the text's three-word shingles says it already.
+const SAME: f64 = 0.9;
 /// The least share of the text's words that a near memory has.
 const SHARED: f64 = 0.2;
 
@@ -59,7 +59,7 @@ fn words(analyzer: &mut Analyzer, text: &str) -> Vec<String> {
 
 /// The memories of main that are near a text, nearest first, as far as the reader may see them.
 pub(super) fn near(reader: &Reader<'_, '_>, text: &str, progress: &dyn Progress) -> Result<Vec<Near>, Fault> {
-    let mut analyzer = Analyzer::new(false);
+    let mut analyzer = Analyzer::default();
     let plain = markdown::plain::plain(text);
     let wanted = words(&mut analyzer, &plain);
     if wanted.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn near(reader: &Reader<'_, '_>, text: &str, progress: &dyn Progress)
         let body = markdown::plain::plain(memory.body());
         let has: HashSet<String> = words(&mut analyzer, &format!("{title}\n{body}")).into_iter().collect();
         let open = memory.front.sensitivity.is_none_or(|s| s <= Sensitivity::Personal);
-        found.push((path, title, has, alike(&plain, &body), open && memory.problems.is_empty()));
+        found.push((path, title, has, contained(&plain, &body), open && memory.problems.is_empty()));
     }
     // A word that nearly all of them have tells little.
     let weight: HashMap<&String, f64> = wanted
@@ -85,13 +85,13 @@ pub(super) fn near(reader: &Reader<'_, '_>, text: &str, progress: &dyn Progress)
     let all: f64 = weight.values().sum();
     let mut near: Vec<Near> = found
         .into_iter()
-        .map(|(path, title, has, alike, linkable)| {
+        .map(|(path, title, has, said, linkable)| {
             let common: Vec<&String> = wanted.iter().filter(|word| has.contains(*word)).collect();
             let shared = common.iter().map(|word| weight[*word]).sum::<f64>() / all;
             let few = common.len() < 2 && wanted.len() > 3;
             let uri = crate::model::uri::Uri::file(path.clone()).to_string();
             let shared = if few { 0.0 } else { (shared * 1000.0).round() / 1000.0 };
-            Near { uri, path, title, shared, same: alike > SAME, linkable }
+            Near { uri, path, title, shared, same: said > SAME, linkable }
         })
         .filter(|one| one.shared >= SHARED || one.same)
         .collect();
@@ -115,19 +115,22 @@ fn candidates(
     Ok(answer.hits.into_iter().map(|hit| (hit.path, hit.title)).collect())
 }
 
-/// The Jaccard similarity of the three-word shingles of two texts (Broder 1997); of their words where they are short.
-fn alike(a: &str, b: &str) -> f64 {
-    let shingles = |text: &str| -> HashSet<String> {
-        let mut analyzer = Analyzer::new(false);
+/// How much of the first text the second one says: the share of its three-word shingles that are there, of its words
+/// where it is short (containment, Broder 1997).
+fn contained(text: &str, memory: &str) -> f64 {
+    let mut analyzer = Analyzer::default();
+    let mut terms = |text: &str| -> Vec<String> {
         analyzer.analyze(text);
         let tokens = analyzer.tokens().iter().filter(|t| matches!(t.kind, Kind::Plain | Kind::Pair));
-        let terms: Vec<&str> = tokens.map(|token| analyzer.term(token)).collect();
-        let size = terms.len().clamp(1, 3);
+        tokens.map(|token| analyzer.term(token).to_owned()).collect()
+    };
+    let (text, memory) = (terms(text), terms(memory));
+    let size = text.len().clamp(1, 3);
+    let shingles = |terms: &[String]| -> HashSet<String> {
         terms.windows(size).map(|window| window.join(" ")).collect()
     };
-    let (a, b) = (shingles(a), shingles(b));
-    let common = a.intersection(&b).count();
-    common as f64 / (a.len() + b.len() - common).max(1) as f64
+    let (wanted, has) = (shingles(&text), shingles(&memory));
+    wanted.intersection(&has).count() as f64 / wanted.len().max(1) as f64
 }
 
 /// A link to each, in the shortest form that leads there from a place.
@@ -164,10 +167,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_say_the_same_are_alike() {
-        assert!(alike("Prefers window seats on flights.", "prefers Window seats on flights") > SAME);
-        assert!(alike("要靠窗的座位", "要靠窗的座位。") > SAME);
-        assert!(alike("Prefers window seats on flights", "Prefers aisle seats on trains") < SAME);
-        assert_eq!(alike("", "words"), 0.0);
+    fn what_a_memory_says_already_is_noticed() {
+        let memory = "Seats\n\nprefers Window seats on flights, to lean on. See home.";
+        assert!(contained("Prefers window seats on flights.", memory) > SAME);
+        assert!(contained("要靠窗的座位", "座位：要靠窗的座位。参见 茶") > SAME);
+        assert!(contained("Prefers aisle seats on trains", memory) < SAME);
+        assert_eq!(contained("", "words"), 0.0);
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn find(
         votes(near, request.kind).into_iter().map(|directory| (directory, Placed::BesideNear)).collect();
     let listing = reader.list(&VaultPath::root(), Some(1), false)?;
     let has = |name: &str| listing.directories.iter().any(|directory| directory.as_str() == name);
-    if has("user") || has("agent") {
+    if ["user", "agent", "resources"].into_iter().any(has) {
         let of = type_directory(request.kind.unwrap_or(MemoryType::Semantic));
         let own = actor.proposes.iter().flatten().filter_map(|glob| glob.strip_suffix("/**"));
         choices.extend(VaultPath::parse(of).map(|directory| (directory, Placed::ByType)));
@@ -156,6 +156,8 @@ fn stem(title: &str, dashed: bool) -> String {
         .filter(|c| !matches!(c, '[' | ']' | '#' | '^' | '|' | '`' | '"' | '\'' | '“' | '”' | '‘' | '’'))
         .map(|c| if c.is_control() || matches!(c, '/' | '\\') { ' ' } else { c })
         .collect();
+    // A colon is no name on some systems.
+    let kept = kept.replace(": ", " - ").replace("：", " - ");
     let mut name = kept.split_whitespace().collect::<Vec<_>>().join(" ");
     if dashed {
         let lower = name.to_lowercase();
@@ -181,7 +183,8 @@ mod tests {
         assert_eq!(stem("Prefers window seats", true), "prefers-window-seats");
         assert_eq!(stem("Prefers window seats", false), "Prefers window seats");
         assert_eq!(stem("两小时以上要靠窗，短途随便", true), "两小时以上要靠窗-短途随便");
-        assert_eq!(stem("a/b: [[c]]?", false), "a b- c-".trim_end_matches('-'));
+        assert_eq!(stem("a/b: [[c]]?", false), "a b - c");
+        assert_eq!(stem("Meals: no fish", false), "Meals - no fish");
         assert_eq!(stem("CON", false), "_CON");
         assert_eq!(stem("…", true), "memory");
         assert_eq!(stem("../../etc", false), "etc");
