@@ -5,6 +5,7 @@
 //! ([`recover`]). `RUNEBOOK_CRASH_AT=<step>` kills the process at a step; it is a test aid and stands in
 //! [`STEPS`].
 
+mod error;
 mod message;
 mod recover;
 
@@ -24,7 +25,7 @@ use crate::model::actor::{Actor, Role};
 use crate::model::change::{DiffRecord, Entry, mode};
 use crate::model::commit::Commit;
 use crate::model::event::{Decide, Outcome};
-use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
 use crate::model::id::{ActorId, Digest, Oid, ProposalId};
 use crate::model::path::VaultPath;
@@ -34,6 +35,7 @@ use crate::store::journal::{Journal, Kept, Touched};
 use crate::store::lock::{Lock, PATIENCE};
 use crate::store::operations::Effect;
 
+pub use error::MergeError;
 pub use recover::{Recovered, recover, recover_if_killed};
 
 /// The steps of a merge at which `RUNEBOOK_CRASH_AT` can kill it, in order.
@@ -52,90 +54,6 @@ pub const STEPS: [&str; 10] = [
 
 /// How often a merge starts again when somebody moved main or the proposal meanwhile.
 const ATTEMPTS: u32 = 5;
-
-/// Why a proposal is not merged.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// It is not approved, or something else keeps it.
-    #[error("proposal {id} ({state}) was not merged{}", because(reasons))]
-    Refused {
-        /// The proposal.
-        id: ProposalId,
-        /// Where it stands.
-        state: State,
-        /// The exact reasons.
-        reasons: Vec<String>,
-        /// What to do.
-        hint: String,
-    },
-    /// The actor does not have the role.
-    #[error("`{actor}` may not merge {id}: {why}")]
-    NotAllowed {
-        /// The actor.
-        actor: ActorId,
-        /// The proposal.
-        id: ProposalId,
-        /// Why.
-        why: String,
-    },
-    /// It is not what the person was shown.
-    #[error("proposal {id} changed since it was shown: it was {}, now it is {}", shown.short(), now.short())]
-    Changed {
-        /// The proposal.
-        id: ProposalId,
-        /// The digest that was shown.
-        shown: Digest,
-        /// The digest now.
-        now: Digest,
-    },
-    /// Others were faster, again and again.
-    #[error("main or proposal {0} moved {ATTEMPTS} times while it was being merged; nothing was changed")]
-    Races(ProposalId),
-    /// It is merged, but the files are not all in place.
-    #[error("proposal {id} is merged as {}, but the files are not all in place yet: {why}", commit.short())]
-    Unfinished {
-        /// The proposal.
-        id: ProposalId,
-        /// The merge.
-        commit: Oid,
-        /// What went wrong.
-        why: String,
-    },
-}
-
-fn because(reasons: &[String]) -> String {
-    match reasons {
-        [] => String::new(),
-        [one] => format!(": {one}"),
-        many => many.iter().fold(":".to_owned(), |text, reason| format!("{text}\n  {reason}")),
-    }
-}
-
-impl Explain for MergeError {
-    fn kind(&self) -> Kind {
-        match self {
-            MergeError::Refused { state: State::Stale, .. } => Kind::Conflict,
-            MergeError::Refused { .. } | MergeError::NotAllowed { .. } => Kind::NotAllowed,
-            MergeError::Changed { .. } | MergeError::Races(_) => Kind::Conflict,
-            MergeError::Unfinished { .. } => Kind::Failed,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            MergeError::Refused { hint, .. } => hint.clone(),
-            MergeError::NotAllowed { id, .. } => {
-                format!("ask somebody with the role merge to run `runebook merge {id}`")
-            }
-            MergeError::Changed { id, .. } => format!("look at it again: `runebook review show {id}`"),
-            MergeError::Races(_) => "run the command again".to_owned(),
-            MergeError::Unfinished { .. } => {
-                "mend that and run any runebook command, such as `runebook status`: it finishes the merge"
-                    .to_owned()
-            }
-        })
-    }
-}
 
 /// What to merge.
 #[derive(Debug, Clone)]
@@ -194,15 +112,15 @@ pub fn merge(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merg
         Journal::retract(&vault.derived_dir())?;
         match attempted {
             Err(fault) if moved(&fault) => {}
-            Ok(merged) => {
-                let effect = Effect::Merged { proposal: merged.proposal.clone() };
-                undo::note_done(vault, &format!("merge {}: {}", merged.proposal, merged.title), effect);
-                return Ok(merged);
-            }
-            other => return other,
+            other => return other.inspect(|merged| noted(vault, merged)),
         }
     }
     Err(MergeError::Races(request.id.clone()).into())
+}
+
+fn noted(vault: &Vault<'_>, merged: &Merged) {
+    let effect = Effect::Merged { proposal: merged.proposal.clone() };
+    undo::note_done(vault, &format!("merge {}: {}", merged.proposal, merged.title), effect);
 }
 
 fn moved(fault: &Fault) -> bool {
