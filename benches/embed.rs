@@ -101,7 +101,7 @@ fn chunks(count: usize) -> Vec<String> {
     let mut chunk = |at: usize| {
         // Every third one is Chinese, with as many tokens.
         let (size, sentence): (usize, fn(&mut Chance) -> String) =
-            if at % 3 == 0 { (CHUNK / 3, chinese_sentence) } else { (CHUNK, english_sentence) };
+            if at.is_multiple_of(3) { (CHUNK / 3, chinese_sentence) } else { (CHUNK, english_sentence) };
         let mut text = String::new();
         while text.chars().count() < size {
             text.push_str(&sentence(&mut chance));

@@ -129,7 +129,7 @@ fn row(name: &str, asked: &[Asked]) -> Result<()> {
 /// Which half of the questions one belongs to: by the parity of its name's hash, so that it is the same half whatever
 /// else changes.
 fn is_even(id: &str) -> bool {
-    Digest::of(id.as_bytes()).0[0] % 2 == 0
+    Digest::of(id.as_bytes()).0[0].is_multiple_of(2)
 }
 
 fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm, Vec<Asked>>) -> Result<()> {

@@ -287,8 +287,8 @@ impl TextIndex {
         TextIndex::ready(index, path)
     }
 
-    fn ready(index: Index, path: &Path) -> Result<TextIndex, TextError> {
-        text_words::register(index.tokenizers());
+    fn ready(mut index: Index, path: &Path) -> Result<TextIndex, TextError> {
+        index.set_tokenizers(text_words::known());
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0);
         let reader = guarded(path, || builder.try_into())?;
         Ok(TextIndex { index, reader, fields: schema().1, path: path.to_owned() })

@@ -14,10 +14,12 @@ pub(super) const STARTS: &str = "runebook-starts";
 /// With how many letters a word begins.
 const LETTERS: usize = 4;
 
-/// Makes both known to an index.
-pub(super) fn register(known: &TokenizerManager) {
+/// Both, and tantivy's own.
+pub(super) fn known() -> TokenizerManager {
+    let known = TokenizerManager::default();
     known.register(WORDS, TextAnalyzer::from(Words::default()));
     known.register(STARTS, TextAnalyzer::from(Words { starts: true, ..Words::default() }));
+    known
 }
 
 /// What a text begins its words with: the first four letters of each Latin word that is no stop word, and each
