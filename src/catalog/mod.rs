@@ -11,6 +11,7 @@ mod layers;
 mod names;
 mod passages;
 mod read;
+mod revisions;
 mod schema;
 mod stat;
 mod write;
@@ -28,6 +29,7 @@ pub use layers::{LAYERS_FILE, LayerCache};
 pub use names::ViewNames;
 pub use passages::Passages;
 pub use read::{ChunkRow, DocRow, HeadingRow, Problem, StoredLink, TreeRow};
+pub use revisions::{Differing, Today, is_revision};
 pub use stat::{Known, StatRow};
 pub use write::{NewDoc, Writer};
 
@@ -107,6 +109,8 @@ pub enum Side {
     Main,
     /// The files of a work tree.
     Tree(TreeId),
+    /// An older state, or main with what a proposal changes.
+    Revision(TreeId),
 }
 
 /// What kind of file a document is.

@@ -24,7 +24,7 @@ impl Side {
     pub(super) fn number(self) -> i64 {
         match self {
             Side::Main => 0,
-            Side::Tree(tree) => tree.0,
+            Side::Tree(tree) | Side::Revision(tree) => tree.0,
         }
     }
 }

@@ -275,7 +275,7 @@ impl Catalog {
         self.check(|| {
             let sql = match side {
                 Side::Main => "SELECT id FROM docs WHERE main = 0 AND ?1 = 0",
-                Side::Tree(_) => {
+                Side::Tree(_) | Side::Revision(_) => {
                     "SELECT d.id FROM docs d WHERE d.main = 0
                        AND NOT EXISTS (SELECT 1 FROM overlay o WHERE o.doc = d.id AND o.tree = ?1)
                      UNION ALL

@@ -23,7 +23,7 @@ pub(crate) struct Of {
     /// Of what: a URI, a path from where you stand or from the vault's root
     #[arg(value_name = "URI|PATH")]
     at: Option<String>,
-    /// Read this revision of git's
+    /// Read a commit, a date (2026-11-28, 7d, yesterday) or main with what a proposal changes
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
 }

@@ -2,8 +2,8 @@
 
 use super::propose::{compared, place};
 use super::{Done, Session};
+use crate::flow::asof;
 use crate::flow::history::Compare;
-use crate::flow::proposals::named_by;
 use crate::flow::vault::Vault;
 use crate::model::fault::Fault;
 use crate::model::uri::SCHEME;
@@ -17,6 +17,7 @@ branch; with A alone, your files with A. Exit status 1: nothing differs.
 Examples:
   runebook diff                        what you have not committed
   runebook diff HEAD~3 HEAD            between two commits
+  runebook diff 2026-11-01               what has changed since the end of that day
   runebook diff main 7k3qm2xd user/    what a proposal would change below user/"
 )]
 pub(crate) struct Args {
@@ -27,8 +28,7 @@ pub(crate) struct Args {
 
 /// Whether a text names a state rather than a place.
 fn is_state(vault: &Vault<'_>, text: &str) -> bool {
-    !text.starts_with(SCHEME)
-        && (named_by(vault, None, Some(text)).is_ok() || vault.repo.resolve(text).is_ok())
+    !text.starts_with(SCHEME) && asof::is_named(vault, text)
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {

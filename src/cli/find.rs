@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use super::output::Tone;
 use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::asof::Revision;
 use crate::flow::find::{self, FindAnswer, FindHit, FindRequest, Status};
 use crate::flow::reader;
 use crate::flow::sync::Freshness;
@@ -38,6 +39,8 @@ Examples:
   runebook find window seats
   runebook find '\"靠窗\" tag:旅行 -巴士'
   runebook find deploy --type procedural --since 30d -n 5
+  runebook find seats --rev yesterday       as main was at the end of that day; also 7d, a date, a commit
+  runebook find seats --rev 7k3qm2xd        main with what an open proposal changes
   runebook find HTTP-403 --json | jq -r '.hits[].path'")]
 pub(crate) struct Args {
     /// What to look for
@@ -67,6 +70,9 @@ pub(crate) struct Args {
     /// Search the approved branch instead of the files here
     #[arg(long)]
     main: bool,
+    /// Search as of a commit, a date (2026-11-28, 7d, yesterday) or with what a proposal changes
+    #[arg(long, value_name = "REV", conflicts_with = "main")]
+    rev: Option<String>,
     /// Show what each word adds to the scores
     #[arg(long)]
     explain: bool,
@@ -74,7 +80,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let access = reader::access(&vault, session.globals.acting.as_deref(), None)?;
+    let access = reader::access(&vault, session.globals.acting.as_deref(), args.rev.as_deref())?;
     let request = FindRequest {
         query: args.query.join(" "),
         limit: usize::try_from(args.limit).unwrap_or(10).clamp(1, 1000),
@@ -85,12 +91,16 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         until: args.until,
         statuses: args.status.iter().map(|status| status.read()).collect(),
         main: args.main,
+        rev: args.rev,
         explain: args.explain,
         arm: find::Arm::default(),
     };
     let bar = Bar::new(session);
     let answer = find::find(&vault, &access, &request, &bar)?;
     let done = if answer.hits.is_empty() { Done::Nothing } else { Done::Yes };
+    if let Some(rev) = &answer.rev {
+        session.out.note(as_of(rev));
+    }
     for note in answer.freshness.notes.iter().chain(&answer.notes) {
         session.out.note(format!("note: {note}"));
     }
@@ -119,6 +129,19 @@ impl AskedStatus {
             AskedStatus::Archived => Status::Archived,
             AskedStatus::All => Status::All,
         }
+    }
+}
+
+/// The state that was searched, in words.
+fn as_of(rev: &Revision) -> String {
+    let commit = rev.commit.to_string();
+    let (short, day) = (&commit[..10], rev.date.get(..16).unwrap_or(&rev.date).replace('T', " "));
+    match &rev.proposal {
+        Some(id) => format!("main with what proposal {id} changes (as of {day}), which nobody approved yet"),
+        None if rev.approved => format!("as of {day} (commit {short})"),
+        None => format!(
+            "commit {short} of {day}, which is no state of the approved branch: not reviewed as a whole"
+        ),
     }
 }
 
@@ -166,8 +189,13 @@ fn show_place(hit: &FindHit, session: &mut Session<'_>) {
     for fact in facts.into_iter().flatten() {
         head.push_str(&format!("  {}", out.paint(Tone::Dim, fact)));
     }
-    if !hit.approved {
-        head.push_str(&format!("  {}", out.paint(Tone::Warn, "not on main")));
+    let stands = match (hit.approved, hit.current) {
+        (false, _) => Some((Tone::Warn, "not on main")),
+        (true, Some(false)) => Some((Tone::Dim, "no longer so on main")),
+        _ => None,
+    };
+    if let Some((tone, words)) = stands {
+        head.push_str(&format!("  {}", out.paint(tone, words)));
     }
     out.line(head);
     let headings: Vec<&str> = hit.headings.iter().map(String::as_str).filter(|h| *h != hit.title).collect();
@@ -204,7 +232,12 @@ fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>
     };
     session.out.note(format!(
         "{what} ({})",
-        if answer.view == "main" { "searched main" } else { "searched the files here" }
+        match answer.view.as_str() {
+            "main" => "searched main",
+            "rev" => "searched that older state",
+            "proposal" => "searched main with what the proposal changes",
+            _ => "searched the files here",
+        }
     ));
     let narrow = !request.types.is_empty()
         || !request.tags.is_empty()

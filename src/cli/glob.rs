@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Look at names that begin with a dot too
     #[arg(short, long)]
     all: bool,
-    /// Read this revision of git's
+    /// Read a commit, a date (2026-11-28, 7d, yesterday) or main with what a proposal changes
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
 }

@@ -208,6 +208,18 @@ impl<'e> Session<'e> {
         Reader::open(vault, self.globals.acting.as_deref(), rev)
     }
 
+    /// The same for a place: without a revision of its own, the one that the place's address names holds.
+    pub(crate) fn reader_at<'v>(
+        &self,
+        vault: &'v Vault<'e>,
+        rev: Option<&str>,
+        at: Option<&str>,
+    ) -> Result<Reader<'v, 'e>, Fault> {
+        let named = || at.and_then(|text| Uri::parse(text).ok()?.rev);
+        let rev = rev.map(str::to_owned).or_else(named);
+        self.reader(vault, rev.as_deref())
+    }
+
     /// What was named, or the directory where the person stands.
     pub(crate) fn target(&self, reader: &Reader<'_, '_>, text: Option<&str>) -> Result<Target, Fault> {
         let standing = self.directory();

@@ -26,14 +26,14 @@ pub(crate) struct Args {
     /// Show names that begin with a dot too
     #[arg(short, long)]
     all: bool,
-    /// Read this revision of git's
+    /// Read a commit, a date (2026-11-28, 7d, yesterday) or main with what a proposal changes
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
 }
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let reader = session.reader(&vault, args.rev.as_deref())?;
+    let reader = session.reader_at(&vault, args.rev.as_deref(), args.at.as_deref())?;
     let target = session.target(&reader, args.at.as_deref())?;
     if target.kind == Stands::File {
         return Err(LocateError::File(target.uri.path).into());

@@ -35,8 +35,9 @@ pub struct Directory {
     pub problems: Vec<Finding>,
 }
 
-fn item(path: VaultPath, directory: bool, size: Option<u64>) -> Item {
+fn item(reader: &Reader<'_, '_>, path: VaultPath, directory: bool, size: Option<u64>) -> Item {
     let uri = if directory { Uri::directory(path.clone()) } else { Uri::file(path.clone()) };
+    let uri = Uri { rev: reader.rev(), ..uri };
     Item { path, uri: uri.to_string(), directory, size }
 }
 
@@ -46,11 +47,11 @@ fn item(path: VaultPath, directory: bool, size: Option<u64>) -> Item {
 /// When it cannot be listed.
 pub fn ls(reader: &Reader<'_, '_>, at: &VaultPath, kind: Stands, hidden: bool) -> Result<Directory, Fault> {
     if kind == Stands::File {
-        return Ok(Directory { items: vec![item(at.clone(), false, None)], problems: Vec::new() });
+        return Ok(Directory { items: vec![item(reader, at.clone(), false, None)], problems: Vec::new() });
     }
     let Listing { files, directories, problems } = reader.list(at, Some(1), hidden)?;
-    let mut items: Vec<Item> = directories.into_iter().map(|path| item(path, true, None)).collect();
-    items.extend(files.into_iter().map(|(path, size)| item(path, false, size)));
+    let mut items: Vec<Item> = directories.into_iter().map(|path| item(reader, path, true, None)).collect();
+    items.extend(files.into_iter().map(|(path, size)| item(reader, path, false, size)));
     Ok(Directory { items, problems })
 }
 

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::asof::{self, RevisionError};
 use super::difference::{FileDiff, files, record};
 use super::locate::missing;
 use super::proposals::{Told, named_by, when};
 use super::propose::{Story, story};
-use super::reader::{ReadError, Reader, revision};
+use super::reader::Reader;
 use super::sight::Sight;
 use super::vault::Vault;
 use crate::model::access::{Access, View};
@@ -236,7 +237,7 @@ pub fn show(vault: &Vault<'_>, access: &Access, text: &str) -> Result<Thing, Fau
         let one = OneEvent { proposal: event.proposal, digest: event.digest, base: event.base, told };
         return Ok(Thing::Event(Box::new(one)));
     }
-    let oid = revision(vault, access, &oid.to_string())?;
+    let oid = asof::commit(vault, access, &oid.to_string())?;
     let before = repo.parents(oid)?.first().copied();
     let before = before.map(|before| repo.tree_of(before)).transpose()?;
     let records = repo.diff(before, Some(repo.tree_of(oid)?))?;
@@ -287,7 +288,7 @@ pub fn diff(vault: &Vault<'_>, access: &Access, compare: &Compare) -> Result<Dif
             (repo.diff(Some(repo.tree_of(from)?), Some(repo.tree_of(to)?))?, words)
         }
         None if access.is_agent() => {
-            return Err(ReadError::Unapproved("the work tree".to_owned()).into());
+            return Err(RevisionError::Unapproved("the work tree".to_owned()).into());
         }
         None => (with_work_tree(vault, from, compare.below.as_ref())?, "the work tree".to_owned()),
     };
@@ -317,7 +318,7 @@ fn side(vault: &Vault<'_>, access: &Access, text: &str) -> Result<(Oid, String),
         let (tip, _) = super::branch::Branch::find(&vault.repo, &id)?;
         return Ok((tip, format!("proposal {id}")));
     }
-    Ok((revision(vault, access, text)?, text.to_owned()))
+    Ok((asof::commit(vault, access, text)?, text.to_owned()))
 }
 
 /// The work tree's files against a commit: what HEAD has in common with it is compared as trees, the rest as files.

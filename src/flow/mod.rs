@@ -3,6 +3,7 @@
 
 pub mod acting;
 pub mod actors;
+pub mod asof;
 pub mod audit;
 pub mod branch;
 pub mod browse;
@@ -47,6 +48,7 @@ pub mod search;
 pub mod sight;
 pub mod status;
 pub mod sync;
+mod today;
 pub mod undo;
 pub mod vault;
 pub mod watched;

@@ -202,6 +202,9 @@ identities: {identities}
 # A person's verdict and merge ask at the terminal (terminal) or not (none, for demonstrations and tests).
 confirm: terminal
 
+# Whether an agent may read and search its own open proposals, which nobody approved yet (`find --rev proposal/ID`).
+own_proposals: false
+
 # After so many revisions of a proposal a person must look.
 max_rounds: 5
 

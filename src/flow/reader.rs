@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::acting::{self, ActingError};
+use super::asof;
 use super::sync;
+use super::today::Today;
 use super::vault::Vault;
 use crate::catalog::Catalog;
 use crate::markdown;
@@ -17,26 +19,8 @@ use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::files;
-use crate::store::git::Head;
+use crate::store::git::{Head, Repo};
 use crate::store::walk::{WalkOptions, walk};
-
-/// Why something is not shown.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// An agent asks for a state that was never approved.
-    #[error("`{0}` is no state of the approved branch, and agents read approved memories only")]
-    Unapproved(String),
-}
-
-impl Explain for ReadError {
-    fn kind(&self) -> Kind {
-        Kind::NotAllowed
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("name a commit of the approved branch, or a proposal".to_owned())
-    }
-}
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +55,8 @@ pub struct Reader<'v, 'e> {
     pub access: Access,
     state: State,
     pub(super) reads: Reach,
+    /// What main says today of an older state; none where that is nothing to this reader.
+    today: Option<Today<'v, 'e>>,
     catalog: OnceCell<Option<Catalog>>,
 }
 
@@ -94,23 +80,11 @@ pub fn access(vault: &Vault<'_>, asked: Option<&str>, rev: Option<&str>) -> Resu
     };
     let mut access = Access { actor, view: View::Main };
     access.view = match rev {
-        Some(rev) => View::Revision(revision(vault, &access, rev)?.to_string()),
+        Some(rev) => asof::named(vault, &access, rev)?,
         None if access.is_agent() || vault.repo.work_dir().is_none() => View::Main,
         None => View::WorkTree,
     };
     Ok(access)
-}
-
-/// The commit that a revision names, for somebody who wants to read it: an agent reads what was approved.
-///
-/// # Errors
-/// When it names none, or an agent asks for what never was on main.
-pub fn revision(vault: &Vault<'_>, access: &Access, rev: &str) -> Result<Oid, Fault> {
-    let commit = vault.repo.resolve(rev)?;
-    if access.is_agent() && !vault.repo.is_ancestor(commit, vault.main()?)? {
-        return Err(ReadError::Unapproved(rev.to_owned()).into());
-    }
-    Ok(commit)
 }
 
 impl<'v, 'e> Reader<'v, 'e> {
@@ -119,13 +93,12 @@ impl<'v, 'e> Reader<'v, 'e> {
     /// # Errors
     /// When it does not exist.
     pub fn new(vault: &'v Vault<'e>, access: Access) -> Result<Reader<'v, 'e>, Fault> {
-        let state = match &access.view {
-            View::WorkTree => State::Files(vault.root()?.to_owned()),
-            View::Main => State::Tree(vault.repo.tree_of(vault.main()?)?),
-            View::Revision(rev) => State::Tree(vault.repo.tree_of(vault.repo.resolve(rev)?)?),
-            View::Proposal(id) => State::Tree(vault.repo.tree_of(vault.repo.resolve(&id.open_ref())?)?),
+        let state = match asof::tree_of(vault, &access.view)? {
+            Some(tree) => State::Tree(tree),
+            None => State::Files(vault.root()?.to_owned()),
         };
-        Ok(Reader { vault, reads: access.reads(), access, state, catalog: OnceCell::new() })
+        let today = Today::over(vault, &access)?;
+        Ok(Reader { vault, reads: access.reads(), access, state, today, catalog: OnceCell::new() })
     }
 
     /// The reader that the command line asks for: see [`access`].
@@ -227,7 +200,8 @@ impl<'v, 'e> Reader<'v, 'e> {
             },
             State::Tree(tree) => self.vault.repo.file_at(*tree, path)?,
         };
-        Ok(bytes.filter(|bytes| self.may_see(path, bytes)))
+        let Some(bytes) = bytes.filter(|bytes| self.may_see(path, bytes)) else { return Ok(None) };
+        Ok((!self.is_hidden_today(path, Repo::hash_blob(&bytes), &bytes)?).then_some(bytes))
     }
 
     /// Whether the reader is cleared for what the file's front matter says of its sensitivity.
@@ -240,10 +214,37 @@ impl<'v, 'e> Reader<'v, 'e> {
         self.access.may_see(said.unwrap_or_default())
     }
 
+    fn is_hidden_today(&self, path: &VaultPath, blob: Oid, bytes: &[u8]) -> Result<bool, Fault> {
+        match &self.today {
+            Some(today) => today.hides(path, blob, bytes),
+            None => Ok(false),
+        }
+    }
+
     /// Whether the reader is cleared for everything that it may read.
     #[must_use]
     pub fn sees_all(&self) -> bool {
-        self.access.may_see(Sensitivity::Restricted)
+        self.access.may_see(Sensitivity::Restricted) && self.today.is_none()
+    }
+
+    /// Whether what main says today hides something of the older state that is read.
+    #[must_use]
+    pub fn is_under_todays_rules(&self) -> bool {
+        self.today.is_some()
+    }
+
+    /// Whether something may be told of a file of this state whose sensitivity is known. What cannot be read is not.
+    #[must_use]
+    pub fn may_show(&self, path: &VaultPath, blob: Oid, sensitivity: Sensitivity) -> bool {
+        self.reads.holds(path)
+            && self.access.may_see(sensitivity)
+            && (self.today.is_none() || self.is_cleared(path, blob).unwrap_or(false))
+    }
+
+    /// The revision of an address that leads to this state again; none for main as it stands and for the files.
+    #[must_use]
+    pub fn rev(&self) -> Option<String> {
+        asof::address(&self.access.view)
     }
 
     /// What stands below a directory, so many levels down; names that begin with a dot only when `hidden`.
@@ -299,7 +300,13 @@ impl<'v, 'e> Reader<'v, 'e> {
     /// # Errors
     /// When it cannot be read.
     pub fn is_cleared(&self, path: &VaultPath, blob: Oid) -> Result<bool, Fault> {
-        if self.sees_all() || !path.is_markdown() {
+        if let Some(today) = &self.today
+            && !today.has(path, blob)?
+        {
+            let bytes = self.vault.repo.blob(blob)?;
+            return Ok(self.may_see(path, &bytes) && !today.hides(path, blob, &bytes)?);
+        }
+        if self.access.may_see(Sensitivity::Restricted) || !path.is_markdown() {
             return Ok(true);
         }
         let catalog = self.catalog.get_or_init(|| sync::open(self.vault).ok());

@@ -22,4 +22,4 @@ pub mod tokens;
 mod yaml;
 
 use body::is_block_id;
-pub use read::{may_have_head, read, sensitivity};
+pub use read::{identity, may_have_head, read, sensitivity};

@@ -133,6 +133,9 @@ pub struct Policy {
     /// How many revisions a proposal may have before a person must look.
     #[serde(default = "default_rounds")]
     pub max_rounds: u32,
+    /// Whether an agent may read and search its own open proposals (`--rev proposal/ID`), which nobody approved yet.
+    #[serde(default)]
+    pub own_proposals: bool,
     /// The rules in order; of those that match a path the last one sets each key.
     #[serde(default)]
     pub rules: Vec<Rule>,

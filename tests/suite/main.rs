@@ -5,6 +5,7 @@
 
 mod access;
 mod architecture;
+mod asof;
 mod attack;
 mod audit;
 mod browse;

@@ -10,7 +10,7 @@ use super::attachments::unnamed;
 use super::snapshot::{Extra, Snapshot};
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::flow::Progress;
-use crate::flow::reader::ReadError;
+use crate::flow::asof::RevisionError;
 use crate::flow::sight::Sight;
 use crate::flow::vault::Vault;
 use crate::markdown;
@@ -139,7 +139,7 @@ pub fn work_tree(
 ) -> Result<Report, Fault> {
     let root = vault.root()?.to_owned();
     if access.is_agent() {
-        return Err(ReadError::Unapproved("the work tree".to_owned()).into());
+        return Err(RevisionError::Unapproved("the work tree".to_owned()).into());
     }
     let options = WalkOptions {
         ignore: vault.config.ignore.clone(),

@@ -4,10 +4,12 @@ mod beside;
 mod request;
 mod similar;
 mod snippet;
+mod state;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::asof::{self, Revision};
 use super::meaning::{Dense, DenseHit, Meaning};
 use super::progress::Progress;
 use super::sync::{self, Freshness, Pair};
@@ -17,7 +19,7 @@ use crate::index::query::{self, Item, Query};
 use crate::index::search;
 use crate::index::text::Totals;
 use crate::index::vectors::Form;
-use crate::model::access::{Access, View};
+use crate::model::access::Access;
 use crate::model::actor::Sensitivity;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
@@ -30,6 +32,8 @@ pub use beside::Attachment;
 pub use request::{Arm, FindError, FindRequest, Status};
 pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
+pub use state::StateError;
+use state::name_of;
 
 /// One memory that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -55,8 +59,11 @@ pub struct FindHit {
     /// The status, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Whether main has exactly this content; if not, nobody approved it yet.
+    /// Whether main has exactly this content, or with `--rev` had it then; if not, nobody approved it yet.
     pub approved: bool,
+    /// With `--rev`: whether main has exactly this content at this path today.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<bool>,
     /// The blob of the content.
     pub oid: Oid,
     /// The score: BM25 over all fields, comparable within one answer only.
@@ -88,8 +95,11 @@ pub struct TermScore {
 pub struct FindAnswer {
     /// The query.
     pub query: String,
-    /// What was searched: `main` or `worktree`.
+    /// What was searched: `main` or `worktree`; with `--rev` `rev` or `proposal`.
     pub view: String,
+    /// The older or proposed state that was searched, with `--rev`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rev: Option<Revision>,
     /// How it was searched: `lexical`.
     pub mode: String,
     /// From which state of the vault.
@@ -113,12 +123,16 @@ pub fn find(
 ) -> Result<FindAnswer, Fault> {
     let asked = request::read(vault, request)?;
     let freshness = sync::ensure(vault, progress)?;
-    let answer =
-        Finder::open(vault).and_then(|finder| finder.search(vault, access, request, &asked, &freshness));
-    answer.or_else(|error| {
+    let search = |freshness: &Freshness| {
+        state::prepare(vault, access, progress)?;
+        Finder::open(vault)?.search(vault, access, request, &asked, freshness)
+    };
+    search(&freshness).or_else(|error| {
+        if error.as_error().is::<StateError>() {
+            return search(&freshness);
+        }
         // Damage that only reading showed.
-        let freshness = sync::rebuild(vault, progress, error)?;
-        Finder::open(vault)?.search(vault, access, request, &asked, &freshness)
+        search(&sync::rebuild(vault, progress, error)?)
     })
 }
 
@@ -225,11 +239,16 @@ impl Finder {
                 "{same} copies that say the same are not shown; `runebook check --rule copy` names them"
             ));
         }
+        let rev = asof::told(vault, &access.view, request.rev.as_deref().unwrap_or_default())?;
+        if let Some(rev) = &rev {
+            hits.iter_mut().for_each(|hit| state::of_revision(hit, access, rev));
+        }
         Ok(FindAnswer {
             query: request.query.clone(),
-            view: name_of(side).to_owned(),
+            view: name_of(side, access).to_owned(),
+            rev,
             mode: "lexical".to_owned(),
-            freshness: freshness.clone(),
+            freshness: self.freshness_of(side, freshness)?,
             hits,
             notes,
         })
@@ -245,15 +264,14 @@ impl Finder {
         run: impl FnOnce(Side, &search::Request<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let pair = &self.pair;
-        let side = match access.view {
-            View::WorkTree if !request.main => sync::side(vault, &pair.catalog)?,
-            _ => Side::Main,
-        };
+        let side = self.side(vault, access, request.main)?;
+        let veiled = state::hidden_today(vault, access, &pair.catalog, side)?;
         let hidden = pair.catalog.hidden(side)?;
         let totals = totals(vault, &pair.state)?;
         let reads = access.reads();
         let path = |path: &str| {
             reads.holds_text(path)
+                && !veiled.contains(path)
                 && (asked.paths.is_empty() || asked.paths.iter().any(|test| test.holds(path)))
                 && !asked.not_paths.iter().any(|test| test.holds(path))
         };
@@ -276,10 +294,6 @@ impl Finder {
             },
         )
     }
-}
-
-fn name_of(side: Side) -> &'static str {
-    if side == Side::Main { "main" } else { "worktree" }
 }
 
 /// What of the request is about the index.
@@ -347,6 +361,7 @@ fn shown(
         memory_type: row.memory_type,
         status: row.status,
         approved: row.main,
+        current: None,
         oid: row.oid,
         score: (hit.score * 1e6).round() / 1e6,
         attachments,
@@ -374,7 +389,7 @@ fn term_score(part: &search::Part) -> TermScore {
 fn bytes_of(vault: &Vault<'_>, side: Side, path: &VaultPath, oid: Oid) -> Option<Vec<u8>> {
     let work = match side {
         Side::Tree(_) => vault.repo.work_dir().and_then(|root| files::read(root, path).ok()),
-        Side::Main => None,
+        Side::Main | Side::Revision(_) => None,
     };
     work.or_else(|| vault.repo.blob(oid).ok())
 }

@@ -30,6 +30,8 @@ pub struct FindRequest {
     pub statuses: Vec<Status>,
     /// Whether to search main though the work tree is there.
     pub main: bool,
+    /// The revision that the access was made of, in the asker's words.
+    pub rev: Option<String>,
     /// Whether to tell the parts of the scores.
     pub explain: bool,
     /// What the search goes by.

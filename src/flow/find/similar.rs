@@ -12,7 +12,7 @@ use crate::flow::sync::{self, Freshness};
 use crate::flow::vault::Vault;
 use crate::index::query::{Item, Query};
 use crate::index::search;
-use crate::model::access::{Access, View};
+use crate::model::access::Access;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
@@ -114,10 +114,7 @@ impl Finder {
         choice: Result<&Choice, String>,
         mut freshness: Freshness,
     ) -> Result<SimilarAnswer, Fault> {
-        let side = match access.view {
-            View::WorkTree if !request.main => sync::side(vault, &self.pair.catalog)?,
-            _ => Side::Main,
-        };
+        let side = self.side(vault, access, request.main)?;
         let none = || SimilarError::NoText(request.path.clone());
         let row = self.pair.catalog.doc_at(side, &request.path)?.ok_or_else(none)?;
         let keys = self.pair.catalog.passages_of(row.id)?;
@@ -167,7 +164,7 @@ impl Finder {
         let model = choice.ok().filter(|_| vector.is_some());
         Ok(SimilarAnswer {
             uri: Uri::file(request.path.clone()).to_string(),
-            view: name_of(side).to_owned(),
+            view: name_of(side, access).to_owned(),
             mode: if model.is_some() { "meaning" } else { "words" }.to_owned(),
             model: model.map(|choice| choice.directory.description.name.to_string()),
             freshness,

@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::overlay::Overlay;
 use crate::catalog::LayerCache;
+use crate::flow::reader::Reader;
 use crate::flow::sync::source::Taken;
 use crate::flow::vault::{CONFIG, Vault};
 use crate::layers::{self, Below, Child, INDEX_FILE, Layers, Leaf};
 use crate::markdown;
-use crate::model::access::{Access, Reach, View};
+use crate::model::access::View;
 use crate::model::actor::Sensitivity;
 use crate::model::change::mode;
 use crate::model::clock::{Cancel, Cancelled};
@@ -143,7 +144,7 @@ pub struct Generator<'r> {
     cache: Option<LayerCache>,
     overlay: Overlay,
     /// Who reads, where that narrows what is shown; what is made then is kept for nobody else.
-    narrowed: Option<(&'r Access, Reach)>,
+    narrowed: Option<&'r Reader<'r, 'r>>,
     memo: RefCell<HashMap<VaultPath, Rc<Record>>>,
     fresh: RefCell<Vec<VaultPath>>,
 }
@@ -170,21 +171,21 @@ impl<'r> Generator<'r> {
     /// # Errors
     /// When the differences cannot be looked for.
     pub fn for_reader(
-        vault: &'r Vault<'_>,
+        reader: &'r Reader<'r, 'r>,
         rules: Rules,
-        access: &'r Access,
         below: &VaultPath,
     ) -> Result<Generator<'r>, Fault> {
+        let access = &reader.access;
         let overlay = match access.view {
-            View::WorkTree => Overlay::of(vault, &rules, below)?,
+            View::WorkTree => Overlay::of(reader.vault, &rules, below)?,
             _ => Overlay::default(),
         };
         let narrow = access
             .actor
             .as_ref()
             .is_some_and(|actor| actor.reads.is_some() || actor.clearance() < Sensitivity::Personal);
-        let narrowed = narrow.then(|| (access, access.reads()));
-        Ok(Generator { overlay, narrowed, ..Generator::new(vault, rules) })
+        let narrowed = (narrow || reader.is_under_todays_rules()).then_some(reader);
+        Ok(Generator { overlay, narrowed, ..Generator::new(reader.vault, rules) })
     }
 
     /// One for the trees of a repository, which keeps what it makes for itself only.
@@ -242,17 +243,16 @@ impl<'r> Generator<'r> {
         directory: &VaultPath,
         record: &'a Record,
     ) -> (Option<&'a Leaf>, Vec<Child<'a>>, Vec<Below<'a>>) {
-        let visible = |name: &str, leaf: &Leaf| {
+        let visible = |name: &str, oid: Oid, leaf: &Leaf| {
             leaf.sensitivity < Sensitivity::Confidential
-                && self.narrowed.as_ref().is_none_or(|(access, reads)| {
-                    let path = child(directory, name);
-                    path.is_some_and(|path| reads.holds(&path)) && access.may_see(leaf.sensitivity)
+                && self.narrowed.is_none_or(|reader| {
+                    child(directory, name).is_some_and(|path| reader.may_show(&path, oid, leaf.sensitivity))
                 })
         };
         let mut index = None;
         let mut children = Vec::new();
-        for (name, _, leaf) in &record.files {
-            let Some(leaf) = leaf.as_ref().filter(|leaf| visible(name, leaf)) else { continue };
+        for (name, oid, leaf) in &record.files {
+            let Some(leaf) = leaf.as_ref().filter(|leaf| visible(name, *oid, leaf)) else { continue };
             if name == INDEX_FILE { index = Some(leaf) } else { children.push(Child { name, leaf }) }
         }
         let below = record.directories.iter();

@@ -113,7 +113,7 @@ fn of_directory(reader: &Reader<'_, '_>, target: &Target, level: Level) -> Resul
         View::WorkTree => Rules::of(&vault.config),
         _ => Rules::of_tree(&vault.repo, tree)?,
     };
-    let generator = Generator::for_reader(vault, rules, &reader.access, path)?;
+    let generator = Generator::for_reader(reader, rules, path)?;
     let found = generator.layers(tree, path)?.ok_or_else(|| LayerError::Empty(target.uri.to_string()))?;
     Ok(match level {
         Level::L0 => found.l0,

@@ -105,7 +105,7 @@ pub(super) fn entry(
     branch: &Branch,
     path: &VaultPath,
 ) -> Result<Option<Entry>, Fault> {
-    let access = Access { actor: Some(actor.clone()), view: View::Proposal(branch.id.clone()) };
+    let access = Access { actor: Some(actor.clone()), view: View::Main };
     let found = vault.repo.entry_at(branch.tree, path)?;
     let Some(entry) = found.filter(|_| access.may_read(path)) else { return Ok(None) };
     let reader = Reader::new(vault, access)?;

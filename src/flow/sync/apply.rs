@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::read::{From, Job, Read, read_all};
 use super::scan::{self, Looked, Work};
 use super::sink::Sink;
-use super::{Outcome, Pair, just_scanned, place, stored};
+use super::{Outcome, Pair, just_scanned, place, revision, stored};
 use crate::catalog::{Catalog, DocId, State, TreeId, Writer};
 use crate::flow::progress::Progress;
 use crate::flow::vault::Vault;
@@ -262,7 +262,7 @@ impl Change<'_> {
         for path in &touched {
             self.sink.remove_unseen(path)?;
         }
-        Ok(())
+        revision::trim(writer, &mut self.sink)
     }
 }
 
@@ -305,6 +305,9 @@ pub(super) fn heal(vault: &Vault<'_>, pair: &mut Pair) -> Result<(), Fault> {
         Ok(())
     })?;
     vault.env.go_on()?;
+    if !wanted.is_empty() {
+        revision::forget_all(&writer, &mut sink)?;
+    }
     for ((path, _), doc) in wanted {
         writer.forget(&path, doc)?;
     }

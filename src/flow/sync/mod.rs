@@ -17,6 +17,7 @@ mod date;
 mod follow;
 mod place;
 mod read;
+pub(super) mod revision;
 mod scan;
 mod sink;
 pub(super) mod source;

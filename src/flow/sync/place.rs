@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Pair, SyncError};
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::{Catalog, CatalogError, is_revision};
 use crate::flow::vault::Vault;
 use crate::index::text::{TextError, TextIndex};
 use crate::model::fault::Fault;
@@ -77,9 +77,9 @@ pub(super) fn tree_key(vault: &Vault<'_>) -> Option<String> {
     })
 }
 
-/// Whether the work tree of a key is still there.
+/// Whether the work tree of a key is still there. Older states are no work trees, and are forgotten in another way.
 pub(super) fn tree_exists(vault: &Vault<'_>, key: &str) -> bool {
-    key == "." || vault.repo.common_dir().join(key).is_dir()
+    key == "." || is_revision(key) || vault.repo.common_dir().join(key).is_dir()
 }
 
 /// The settings that the content of the index depends on.

@@ -57,6 +57,9 @@ pub enum GitError {
     /// A revision names nothing.
     #[error("`{0}` names no commit")]
     NoCommit(String),
+    /// A short name that several objects have.
+    #[error("`{0}` is the beginning of several objects' names")]
+    Ambiguous(String),
     /// An object is missing or damaged.
     #[error("object {oid} in {} cannot be read: {why}", path.display())]
     Object {
@@ -92,7 +95,7 @@ pub enum GitError {
 impl Explain for GitError {
     fn kind(&self) -> Kind {
         match self {
-            GitError::NoRepository(_) | GitError::BelowFile(_) => Kind::Usage,
+            GitError::NoRepository(_) | GitError::BelowFile(_) | GitError::Ambiguous(_) => Kind::Usage,
             GitError::NoCommit(_) => Kind::Nothing,
             GitError::RefMoved { .. } | GitError::Locked(_) => Kind::Conflict,
             GitError::Unsupported { .. }
@@ -111,6 +114,7 @@ impl Explain for GitError {
                 Some("commit it with `git commit`; memories need no LFS".to_owned())
             }
             GitError::Filtered { .. } => Some("commit it with `git commit`".to_owned()),
+            GitError::Ambiguous(_) => Some("type more of it".to_owned()),
             GitError::NoCommit(_) => Some("see `git log --oneline` for what there is".to_owned()),
             GitError::RefMoved { .. } => Some("run the command again".to_owned()),
             GitError::Locked(path) => Some(format!(

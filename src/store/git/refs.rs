@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intent::{Intent, Plan};
 use super::{GitError, Repo, from_git, other, to_git};
+use crate::model::commit::GitTime;
 use crate::model::id::Oid;
 
 /// A lock of a reference that is older was left by somebody who died: git holds one for milliseconds.
@@ -89,9 +90,22 @@ impl Repo {
     /// # Errors
     /// When it names none.
     pub fn resolve(&self, rev: &str) -> Result<Oid, GitError> {
-        let missing = |_| GitError::NoCommit(rev.to_owned());
+        let missing = |error: git2::Error| match error.code() {
+            git2::ErrorCode::Ambiguous => GitError::Ambiguous(rev.to_owned()),
+            _ => GitError::NoCommit(rev.to_owned()),
+        };
         let object = self.inner.revparse_single(rev).map_err(missing)?;
         object.peel_to_commit().map(|commit| from_git(commit.id())).map_err(missing)
+    }
+
+    /// When a commit was made, by its committer.
+    ///
+    /// # Errors
+    /// When it is missing or damaged.
+    pub fn time_of(&self, commit: Oid) -> Result<GitTime, GitError> {
+        let found = self.inner.find_commit(to_git(commit)).map_err(other(format!("reading {commit}")))?;
+        let time = found.time();
+        Ok(GitTime { seconds: time.seconds(), offset_minutes: time.offset_minutes() })
     }
 
     /// Moves several references together: all are locked, compared with what they must be, then set. A process that
