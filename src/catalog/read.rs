@@ -324,6 +324,23 @@ impl Catalog {
         })
     }
 
+    /// The files of a view with a problem of one rule, in the order of their paths.
+    ///
+    /// # Errors
+    /// When the catalog cannot be read.
+    pub fn with_problem(&self, side: Side, rule: &str) -> Result<Vec<VaultPath>, CatalogError> {
+        self.check(|| {
+            let sql = format!(
+                "SELECT d.path FROM docs d
+                 WHERE d.problems IS NOT NULL AND instr(d.problems, ?2) > 0 AND {VISIBLE} ORDER BY d.path"
+            );
+            let mut statement = self.conn.prepare(&sql)?;
+            let rows =
+                statement.query_map(params![side.number(), format!("\"{rule}\"")], |row| path_of(row, 0))?;
+            rows.collect()
+        })
+    }
+
     /// The files of a work tree that could not be taken in, and why.
     ///
     /// # Errors

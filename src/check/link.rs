@@ -54,35 +54,52 @@ pub(super) static CHECK: Check = Check {
         case("page", Severity::Info, Severity::Info, "a page of Logseq that is linked and has no file yet"),
         case("lost", Severity::Warning, Severity::Warning, "links lead to a file that the change takes away"),
         case("leaves", Severity::Error, Severity::Warning, "a link leads out of the vault"),
-        case("orphan", Severity::Warning, Severity::Info, "a new memory has no link from or to another"),
+        case("orphan", Severity::Warning, Severity::Info, "a memory has no link from or to another"),
     ],
     of_blobs: false,
     run,
 };
 
 fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
-    let Some(memory) = subject.memory() else { return lost(subject, sink) };
+    let canvas = subject.canvas();
+    let Some(memory) = subject.memory().or(canvas.as_ref()) else { return lost(subject, sink) };
+    if canvas.is_some() {
+        memory.problems.iter().for_each(|problem| sink.pass_on(problem));
+    }
     if memory.template {
         return;
     }
-    let mut leads_elsewhere = false;
+    let mut leads_to: HashSet<VaultPath> = HashSet::new();
     for link in &memory.links {
         let resolution = resolve(link, &memory.path, subject.tree.names());
-        leads_elsewhere |= match &resolution {
-            Resolution::File(file) | Resolution::Alias(file) | Resolution::Directory(file) => {
-                *file != memory.path
-            }
-            Resolution::Ambiguous(files) => files.iter().any(|file| *file != memory.path),
-            Resolution::External | Resolution::Broken => false,
+        let to = match &resolution {
+            Resolution::File(file) | Resolution::Alias(file) | Resolution::Directory(file) => Some(file),
+            Resolution::Ambiguous(files) => files.first(),
+            Resolution::External | Resolution::Broken => None,
         };
+        if let Some(to) = to.filter(|to| **to != memory.path && !leads_to.contains(*to)) {
+            leads_to.insert(to.clone());
+        }
         judge(link, resolution, memory, subject, sink);
     }
+    if subject.settings.occasion == Occasion::WorkTree {
+        let alone = leads_to.is_empty() && canvas.is_none() && !memory.path.is_hidden();
+        return subject.links_lead_to(leads_to, alone);
+    }
+    let leads_elsewhere = !leads_to.is_empty();
     let is_new = subject.item.new && subject.settings.occasion == Occasion::Proposal;
     if is_new && !leads_elsewhere && !memory.path.is_hidden() && !subject.tree.has_backlink(&memory.path) {
         let message = "no link leads from this new memory to another, or to it".to_owned();
         let fix = "link what it belongs to: a person, a topic, the memory that it follows from".to_owned();
         sink.add("orphan", None, message, Some(fix));
     }
+}
+
+/// A memory among files as they stand that no link leads from or to.
+pub(super) fn orphan(sink: &mut Sink<'_>) {
+    let message = "no link leads from this memory to another, or to it".to_owned();
+    let fix = "link what it belongs to, or leave it: `runebook find` finds it as well".to_owned();
+    sink.add("orphan", None, message, Some(fix));
 }
 
 /// What links to a memory that the change takes away.

@@ -44,6 +44,21 @@ impl Subject<'_> {
         self.memory.get_or_init(read).as_ref()
     }
 
+    /// The item as a canvas, if it is one.
+    pub(super) fn canvas(&self) -> Option<Memory> {
+        let path = self.path.filter(|path| path.is_canvas())?;
+        let is_file = matches!(self.item.mode, mode::FILE | mode::EXECUTABLE);
+        is_file.then(|| Some(markdown::read(path, self.item.after.as_ref()?, self.settings.config)))?
+    }
+
+    /// Takes down what the links of the item lead to, and whether nothing but a link from elsewhere can save it from
+    /// being an orphan.
+    pub(super) fn links_lead_to(&self, files: HashSet<VaultPath>, alone: bool) {
+        let mut linked = self.kept.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        linked.to.extend(files);
+        linked.alone.extend(self.path.filter(|_| alone).cloned());
+    }
+
     /// What links into another file can name; read once for all links to it.
     pub(super) fn anchors(&self, file: &VaultPath) -> Option<Arc<Anchors>> {
         self.kept.anchors.get(file, || {
@@ -73,6 +88,15 @@ struct Kept {
     anchors: Once<VaultPath, Anchors>,
     renames: Once<VaultPath, Renames>,
     schemas: Once<VaultPath, Schema>,
+    linked: Mutex<Linked>,
+}
+
+/// What links of the items lead to.
+#[derive(Default)]
+struct Linked {
+    to: HashSet<VaultPath>,
+    /// The memories without a link to another file.
+    alone: Vec<VaultPath>,
 }
 
 /// Answers that are worked out once each and shared between threads. Two threads that ask at the same time may
@@ -187,6 +211,22 @@ impl<'a, T: Tree> Run<'a, T> {
                 let findings = &mut findings;
                 (check.run)(&subject, &mut Sink { check, held: &held, path, standing, findings });
             }
+        }
+        findings
+    }
+}
+
+impl<T: Tree> Run<'_, T> {
+    /// The memories that no link leads from or to, once every file as it stands was an item of this run.
+    #[must_use]
+    pub fn orphans(&self) -> Vec<Finding> {
+        let linked = self.kept.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut findings = Vec::new();
+        for path in linked.alone.iter().filter(|path| !linked.to.contains(*path)) {
+            let held = self.settings.rules.for_path(path);
+            let check = &super::link::CHECK;
+            let findings = &mut findings;
+            super::link::orphan(&mut Sink { check, held: &held, path: Some(path), standing: true, findings });
         }
         findings
     }

@@ -1,6 +1,7 @@
 //! Reading Markdown: front matter, headings, links, tags, chunks. Pure functions over text.
 
 mod body;
+pub mod canvas;
 pub mod chunk;
 pub mod compose;
 pub mod edit;

@@ -15,13 +15,16 @@ use crate::model::path::VaultPath;
 /// The most findings about one file's form: whoever mends these sees the next ones.
 const MAX_PROBLEMS: usize = 50;
 
-/// Reads a file. It never fails: what cannot be understood is kept as text and named in [`Memory::problems`].
+/// Reads a file, a canvas ([`super::canvas`]) or a memory. It never fails: what cannot be understood is kept as text and named in [`Memory::problems`].
 ///
 /// `config` says how this vault writes: which key it uses for a name of ours (`type` → `memory_type`), where its
 /// templates and daily notes stand. The time is linear in the length of `bytes`.
 #[must_use]
 pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
     let (text, broken) = decode(bytes);
+    if path.is_canvas() {
+        return super::canvas::read(path, text, config);
+    }
     let lines = Lines::of(&text);
     let head = front::read(&text, &config.fields);
     let written = head.form != Form::Lines;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::links;
+use super::{canvas, links};
 use crate::model::link::{Link, LinkForm};
 use crate::model::memory::Memory;
 use crate::model::uri::{SCHEME, percent_decoded};
@@ -41,6 +41,9 @@ const MAX_SOURCE: usize = 16 << 10;
 /// cannot be written in that form, or the link names a revision, which keeps its old names.
 #[must_use]
 pub fn retarget(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
+    if memory.path.is_canvas() {
+        return canvas::retarget(memory, link, new);
+    }
     let change = |spot: Spot| {
         let raw = memory.text.get(spot.path.clone())?;
         let new = written(raw, new, spot.context, link.form)?;
@@ -53,6 +56,9 @@ pub fn retarget(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>
 /// `^id`), in the form and encoding that it has. `None` as for [`retarget`], or where it has no fragment now.
 #[must_use]
 pub fn refragment(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
+    if memory.path.is_canvas() {
+        return canvas::refragment(memory, link, new);
+    }
     let change = |spot: Spot| {
         let whole = memory.text.get(spot.path.end..spot.end)?;
         let raw = whole.strip_prefix('#').or_else(|| whole.trim_start().strip_prefix('#'))?;
@@ -67,6 +73,9 @@ pub fn refragment(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdi
 /// `\\|` in a table. `None` where the target cannot be written so, or the link has another form.
 #[must_use]
 pub fn show_as(memory: &Memory, link: &Link, new: &str) -> Option<Vec<TextEdit>> {
+    if memory.path.is_canvas() {
+        return canvas::show_as(memory, link, new);
+    }
     let mut edits = retarget(memory, link, new)?;
     let [edit] = edits.as_mut_slice() else { return None };
     let source = memory.text.get(link.range.clone()).filter(|source| source.ends_with("]]"))?;

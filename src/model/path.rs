@@ -135,6 +135,12 @@ impl VaultPath {
         self.extension().is_some_and(|e| e.eq_ignore_ascii_case("md") || e.eq_ignore_ascii_case("markdown"))
     }
 
+    /// Whether it is a canvas of Obsidian's by its ending.
+    #[must_use]
+    pub fn is_canvas(&self) -> bool {
+        self.extension().is_some_and(|e| e.eq_ignore_ascii_case("canvas"))
+    }
+
     /// Whether it is a layer file (`.abstract.md` or `.overview.md`) by its name.
     #[must_use]
     pub fn is_layer(&self) -> bool {

@@ -259,3 +259,55 @@ fn a_template_is_left_alone_and_said() {
         ("# {{title}}\n\n[[a]]\n", "[[b]]\n")
     );
 }
+
+#[test]
+fn a_file_and_its_heading_renamed_outside_change_a_link_once() {
+    let s = vault(&[
+        (
+            "resources/wifi.md",
+            "# Wi-Fi\n\n## Key: old\n\nThe key is on the back of the router.\n\nMore of it.\n",
+        ),
+        ("user/ref.md", "[[wifi#Key old|k]] [[wifi]] [k](../resources/wifi.md#key-old)\n"),
+    ]);
+    std::fs::remove_file(s.vault().join("resources/wifi.md")).unwrap();
+    s.write(
+        "resources/wlan.md",
+        "# Wi-Fi\n\n## Pass word\n\nThe key is on the back of the router.\n\nMore of it.\n",
+    );
+    let shown = s.run(&["check", "--fix", "--dry-run", "--json"]).ok().json();
+    let links: Vec<(&str, &str)> = shown["links"]["healed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| (link["old"].as_str().unwrap(), link["new"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("[[wifi#Key old|k]]", "[[wlan#Pass word|k]]"),
+        ("[[wifi]]", "[[wlan]]"),
+        ("[k](../resources/wifi.md#key-old)", "[k](../resources/wlan.md#pass-word)"),
+    ];
+    assert_eq!(links, expected);
+    fix(&s, &[]);
+    assert_eq!(s.read("user/ref.md"), "[[wlan#Pass word|k]] [[wlan]] [k](../resources/wlan.md#pass-word)\n");
+}
+
+#[test]
+fn links_to_a_directory_follow_it() {
+    for committed in [false, true] {
+        let s = vault(&[
+            ("resources/net/a.md", "# A\n\nThe first one.\n"),
+            ("resources/net/deep/b.md", "# B\n\nThe second one.\n"),
+            (
+                "user/ref.md",
+                "[d](../resources/net/) [[resources/net/deep]] [n](../resources/net/a.md) [[b]]\n",
+            ),
+        ]);
+        std::fs::rename(s.vault().join("resources/net"), s.vault().join("resources/home")).unwrap();
+        if committed {
+            commit(&s, "Rename it");
+        }
+        fix(&s, &[]);
+        let healed = "[d](../resources/home/) [[resources/home/deep]] [n](../resources/home/a.md) [[b]]\n";
+        assert_eq!(s.read("user/ref.md"), healed, "committed: {committed}");
+    }
+}

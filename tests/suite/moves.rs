@@ -1,11 +1,13 @@
 //! Whatever a vault looks like and whatever moves in it: every link leads where it led, and nothing else changes.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use runebook::markdown;
 use runebook::model::config::Config;
-use runebook::model::link::{Names, Resolution, name_key, resolve};
+use runebook::model::link::{Link, LinkForm, Names, Resolution, name_key, resolve};
 use runebook::model::memory::Memory;
 use runebook::model::path::VaultPath;
 
@@ -23,9 +25,9 @@ const FORMS: usize = 16;
 #[derive(Debug, Clone)]
 struct Case {
     files: Vec<(String, &'static str)>,
-    /// From which file, to which, in which form.
-    links: Vec<(prop::sample::Index, prop::sample::Index, usize)>,
-    what: prop::sample::Index,
+    /// From which file, to which (each modulo their number), in which form.
+    links: Vec<(usize, usize, usize)>,
+    what: usize,
     whole_directory: bool,
     to: (&'static str, &'static str),
 }
@@ -35,14 +37,46 @@ fn case() -> impl Strategy<Value = Case> {
     let directory = || prop::sample::select(DIRECTORIES);
     let path = (directory(), name()).prop_map(|(directory, name)| joined(directory, &format!("{name}.md")));
     let files = prop::collection::btree_map(path, prop::sample::select(ALIASES), 3..9);
-    let link = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..FORMS);
+    let link = (0..64_usize, 0..64_usize, 0..FORMS);
     let links = prop::collection::vec(link, 4..24);
-    (files, links, any::<prop::sample::Index>(), prop::bool::weighted(0.3), (directory(), name())).prop_map(
-        |(files, links, what, whole_directory, to)| {
-            let files = files.into_iter().collect();
-            Case { files, links, what, whole_directory, to }
-        },
-    )
+    let move_of = (0..64_usize, prop::bool::weighted(0.3), (directory(), name()));
+    let random = (files, links, move_of).prop_map(|(files, links, (what, whole_directory, to))| {
+        let files = files.into_iter().collect();
+        Case { files, links, what, whole_directory, to }
+    });
+    (random, 0..4).prop_map(|(case, kind)| match kind {
+        0 => taken_name(case),
+        1 => taken_alias(case),
+        _ => case,
+    })
+}
+
+/// A link from each file to the first one, in one form.
+fn to_the_first(case: &mut Case, form: usize) {
+    for from in 0..case.files.len() {
+        case.links.push((from, 0, form));
+    }
+    case.what = 1;
+    case.whole_directory = false;
+}
+
+/// The move gives a file the name that another one has, which links call by its name alone.
+fn taken_name(mut case: Case) -> Case {
+    let name = case.files[0].0.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").to_owned();
+    let name = NAMES.iter().find(|known| **known == name).unwrap_or(&"a");
+    case.to = (if case.files[0].0.starts_with("other/e/") { "d/e" } else { "other/e" }, name);
+    to_the_first(&mut case, 0);
+    case
+}
+
+/// The move gives a file the name that is another one's alias.
+fn taken_alias(mut case: Case) -> Case {
+    for (at, file) in case.files.iter_mut().enumerate() {
+        file.1 = if at == 0 { "Zed" } else { "" };
+    }
+    case.to.1 = "zed";
+    to_the_first(&mut case, 11);
+    case
 }
 
 fn joined(directory: &str, name: &str) -> String {
@@ -92,8 +126,8 @@ fn written(from: &str, (to, alias): &(String, &str), form: usize, number: usize)
 fn texts(case: &Case) -> BTreeMap<String, String> {
     let mut parts: BTreeMap<&str, (String, String, String)> = BTreeMap::new();
     for (number, (from, to, form)) in case.links.iter().enumerate() {
-        let from = &case.files[from.index(case.files.len())].0;
-        let to = &case.files[to.index(case.files.len())];
+        let from = &case.files[from % case.files.len()].0;
+        let to = &case.files[to % case.files.len()];
         let (front, body, end) = written(from, to, *form, number);
         let text = parts.entry(from).or_default();
         text.0.push_str(&front);
@@ -174,14 +208,43 @@ fn files_of(s: &Sandbox) -> BTreeMap<String, String> {
     ours.map(|(path, entry)| (path, std::fs::read_to_string(entry.path()).unwrap())).collect()
 }
 
-fn check(case: &Case) -> Result<(), TestCaseError> {
+/// What must occur in a run, or the run says nothing about it.
+const KINDS: &[&str] = &[
+    "a name that several files have since the move",
+    "an alias that is a file's name since the move",
+    "a relative link of a file that moved",
+    "a link of a directory's file to its neighbour",
+    "a link that had to change",
+    "a link that stayed as it was",
+];
+
+/// Of which kinds a link is: `led` before, `leads` now as it was written before.
+fn kinds(old: &Resolution, as_written: &Resolution, link: &Link, moved: [bool; 2]) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    let ambiguous = |resolution: &Resolution| matches!(resolution, Resolution::Ambiguous(_));
+    if ambiguous(as_written) && !ambiguous(old) {
+        kinds.push(KINDS[0]);
+    }
+    if matches!(old, Resolution::Alias(_)) && matches!(as_written, Resolution::File(_)) {
+        kinds.push(KINDS[1]);
+    }
+    if moved == [true, false] && link.target.contains("../") && link.form == LinkForm::Markdown {
+        kinds.push(KINDS[2]);
+    }
+    if moved == [true, true] {
+        kinds.push(KINDS[3]);
+    }
+    kinds
+}
+
+fn check(case: &Case, seen: &mut BTreeMap<&'static str, u32>) -> Result<(), TestCaseError> {
     let s = Sandbox::new();
     s.run(&["init", "--existing", "--yes"]).ok();
     let before = texts(case);
     for (path, text) in &before {
         s.write(path, text);
     }
-    let (what, _) = &case.files[case.what.index(case.files.len())];
+    let (what, _) = &case.files[case.what % case.files.len()];
     let (from, name) = match what.rsplit_once('/') {
         Some((directory, _)) if case.whole_directory => (directory, case.to.1.to_owned()),
         _ => (what.as_str(), format!("{}.md", case.to.1)),
@@ -233,6 +296,13 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
                 gone || said || leads.as_ref() == Some(&moved(&led)),
                 "{path}: {written} led to {led}; {place}: {rewritten} leads to {leads:?}"
             );
+            let before = resolve(old_link, path, &old);
+            let as_written = resolve(old_link, &place, &new);
+            let both = [path.is_within(&from), led.is_within(&from)];
+            let changed = if written == rewritten { KINDS[5] } else { KINDS[4] };
+            for kind in kinds(&before, &as_written, old_link, both).into_iter().chain([changed]) {
+                *seen.entry(kind).or_default() += 1;
+            }
             prop_assert_eq!(
                 (old_link.form, &old_link.fragment, old_link.embed),
                 (new_link.form, &new_link.fragment, new_link.embed)
@@ -247,11 +317,21 @@ fn cases() -> u32 {
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 48 }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_link_leads_where_it_led(case in case()) {
-        check(&case)?;
+#[test]
+fn every_link_leads_where_it_led() {
+    let config = ProptestConfig {
+        cases: cases(),
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let seen = RefCell::new(BTreeMap::new());
+    let done = TestRunner::new(config).run(&case(), |case| check(&case, &mut seen.borrow_mut()));
+    if let Err(error) = done {
+        panic!("{error}");
+    }
+    let seen = seen.into_inner();
+    for kind in KINDS {
+        assert!(seen.contains_key(kind), "there was not {kind}: {seen:?}");
     }
 }

@@ -4,11 +4,11 @@
 //! moved, the headings and blocks that are gone. The search ends when nothing is left to find, at the beginning of the
 //! history, or after [`MOST_COMMITS`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::link_key;
 use super::names::Shifted;
-use super::outside::{Renamed, SIMILAR, Sign, lines, share};
+use super::outside::{self, Renamed, SIMILAR, Sign, lines, share};
 use super::standing::Standing;
 use super::target::leads_to;
 use crate::catalog::{Catalog, Side};
@@ -50,9 +50,10 @@ pub(super) struct Back {
 
 impl Back {
     /// Where a memory stood when its links were written.
-    pub(super) fn home(&self, path: &VaultPath, outside: &[Renamed]) -> VaultPath {
-        let moved = outside.iter().find(|one| one.to == *path).map_or(path, |one| &one.from);
-        self.homes.get(moved).unwrap_or(moved).clone()
+    ///
+    /// `stood` is where it stands in the last commit.
+    pub(super) fn home(&self, stood: &VaultPath) -> VaultPath {
+        self.homes.get(stood).unwrap_or(stood).clone()
     }
 }
 
@@ -92,6 +93,8 @@ struct Search<'s, 'v> {
     /// Where what the last commit has stands among the files.
     outside: HashMap<&'s VaultPath, &'s VaultPath>,
     steps: Vec<Step>,
+    /// The files whose new places are known.
+    found: HashSet<VaultPath>,
     back: Back,
 }
 
@@ -118,9 +121,13 @@ pub(super) fn look_back(
         parts: BTreeMap::new(),
         outside: moved,
         steps: Vec::new(),
+        found: HashSet::new(),
         back: Back { complete: true, ..Back::default() },
     };
-    let known: BTreeSet<String> = outside.iter().map(|one| link_key(one.from.name())).collect();
+    let files = outside.iter().map(|one| (one.from.clone(), one.to.clone())).collect();
+    let directories = outside::directories(&files, &names);
+    let known: BTreeSet<String> =
+        files.keys().chain(directories.keys()).map(|from| link_key(from.name())).collect();
     for (from, link) in &standing.broken {
         let name = link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let key = link_key(name);
@@ -181,18 +188,25 @@ impl Search<'_, '_> {
         if step.gone.is_empty() {
             return Ok(());
         }
+        // Links name directories, too: one is where its files are.
+        let is_wanted = |path: &VaultPath| self.wanted.contains(&link_key(path.name()));
+        let is_below = |path: &VaultPath| path.ancestors().any(|above| is_wanted(&above));
         let gone: Vec<VaultPath> =
-            step.gone.keys().filter(|path| self.wanted.contains(&link_key(path.name()))).cloned().collect();
+            step.gone.keys().filter(|path| is_wanted(path) || is_below(path)).cloned().collect();
         let came: Vec<VaultPath> =
             step.new.keys().filter(|path| self.notes.contains_key(*path)).cloned().collect();
         self.steps.push(step);
         let at = self.steps.len() - 1;
         for path in gone {
-            if self.back.renamed.iter().any(|one| one.from == path) || self.names.has_file(&path) {
+            if self.found.contains(&path) || self.names.has_file(&path) {
                 continue;
             }
             if let Some((to, by)) = self.now(at, &path)? {
                 self.wanted.remove(&link_key(path.name()));
+                for above in path.ancestors().filter(|above| !self.names.has_directory(above)) {
+                    self.wanted.remove(&link_key(above.name()));
+                }
+                self.found.insert(path.clone());
                 self.back.renamed.push(Renamed { from: path, to, by, commit: Some(commit) });
             }
         }

@@ -1,7 +1,7 @@
 //! `check --fix`: links heal after renames that were made outside, of files and of their parts, committed or not;
 //! links by an alias get the name; slips with one exact fix are mended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::flow::vault::Vault;
 use crate::markdown;
 use crate::markdown::renamed::Renames;
 use crate::model::fault::Fault;
+use crate::model::link::Names;
 use crate::model::path::VaultPath;
 use crate::model::uri::Fragment;
 use crate::store::files;
@@ -93,26 +94,30 @@ pub fn fix(
     let within = |path: &VaultPath| paths.is_empty() || paths.iter().any(|above| path.is_within(above));
     let names = Kept::new(catalog.names(side));
     let standing = standing::of(vault, &catalog, side, &names, &within, progress)?;
+    let mut standing = standing;
     let mut fixed = Fixed { dry_run, renamed: outside::renames(vault, &catalog, side)?, ..Fixed::default() };
     let back = committed::look_back(vault, &catalog, side, &standing, &fixed.renamed, progress)?;
     let done = |plan: Plan| if dry_run { Ok(preview(plan)) } else { write(vault, plan, &VaultPath::clone) };
 
-    let moves = moves(&fixed.renamed, &back);
+    let moves = moves(&fixed.renamed, &back, &names);
     let before = Shifted::new(&names, &moves.files);
-    let home = |path: &VaultPath| (back.home(path, &fixed.renamed), path.clone());
+    let came: HashMap<&VaultPath, &VaultPath> =
+        fixed.renamed.iter().map(|one| (&one.to, &one.from)).collect();
+    let old_place = |path: &VaultPath| came.get(path).map_or_else(|| path.clone(), |from| (*from).clone());
+    let home = |path: &VaultPath| (back.home(&old_place(path)), path.clone());
     let docs: Vec<VaultPath> =
         standing.broken.iter().map(|(from, _)| from.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let between = Between { before: &before, after: &names, moves: &moves, broken_only: true };
-    fixed.links = done(plan(vault, &docs, &between, &home, progress)?)?;
+    let followed = plan(vault, &docs, &between, &home, progress)?;
 
-    let old_place = |path: &VaultPath| {
-        let moved = fixed.renamed.iter().find(|one| one.to == *path);
-        moved.map_or_else(|| path.clone(), |one| one.from.clone())
-    };
+    // A link that follows its file may name a part that is called otherwise, too.
+    standing.take(vault, &names, &followed)?;
     let mut renames = back.parts;
     renames.extend(parts::changed(vault, &catalog, side, &old_place)?);
-    renames.retain(|path, _| standing.parts.iter().any(|(_, to, _)| to == path));
-    fixed.links.add(done(heal_parts(vault, &names, &standing, &renames)?)?);
+    let lacking: BTreeSet<&VaultPath> = standing.parts.iter().map(|(_, to, _)| to).collect();
+    renames.retain(|path, _| lacking.contains(path));
+    let named = heal_parts(vault, &names, &standing, &renames, &followed)?;
+    fixed.links = done(followed.then(named))?;
     for (path, names) in &renames {
         let one = |(old, new)| RenamedPart { path: path.clone(), old, new };
         fixed.parts.extend(names.each().map(one));
@@ -133,11 +138,12 @@ pub fn fix(
 }
 
 /// All renames as one step: what was renamed by a commit and again since stands where it stands now.
-fn moves(outside: &[Renamed], back: &Back) -> Moves {
+fn moves(outside: &[Renamed], back: &Back, names: &dyn Names) -> Moves {
     let mut files: BTreeMap<VaultPath, VaultPath> =
         back.renamed.iter().map(|one| (one.from.clone(), one.to.clone())).collect();
     files.extend(outside.iter().map(|one| (one.from.clone(), one.to.clone())));
-    Moves { files, ..Moves::default() }
+    let directories = outside::directories(&files, names);
+    Moves { files, directories, ..Moves::default() }
 }
 
 /// The links that name a part of a file that is called otherwise now.
@@ -146,17 +152,21 @@ fn heal_parts(
     names: &Kept<crate::catalog::ViewNames<'_>>,
     standing: &Standing,
     renames: &BTreeMap<VaultPath, Renames>,
+    before: &Plan,
 ) -> Result<Plan, Fault> {
-    let config = &vault.config;
+    let (config, root) = (&vault.config, vault.root()?);
     let anchors =
         |path: &VaultPath, place: &Fragment| standing.anchors.get(path).is_some_and(|there| there.has(place));
     let parts = Parts { renames, stays: &anchors, leads: &anchors };
     let mut plan = Plan::default();
     let docs: BTreeSet<&VaultPath> =
         standing.parts.iter().filter(|(_, to, _)| renames.contains_key(to)).map(|(from, ..)| from).collect();
+    let planned: HashMap<&VaultPath, &Vec<u8>> =
+        before.rewrites.iter().map(|rewrite| (&rewrite.path, &rewrite.new)).collect();
     for path in docs {
         vault.env.go_on()?;
-        if let Ok(bytes) = files::read(vault.root()?, path) {
+        let bytes = planned.get(path).map(|bytes| Ok(bytes.to_vec()));
+        if let Ok(bytes) = bytes.unwrap_or_else(|| files::read(root, path)) {
             parts::one(&doc(path, bytes, config), names, &parts, config, &mut plan);
         }
     }

@@ -5,15 +5,17 @@
 //! if every link of the memory leads where it shall.
 
 mod alias;
+mod canvas;
 mod committed;
 mod fix;
 pub(super) mod names;
 mod outside;
 mod parts;
+mod referrers;
 mod standing;
 mod target;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -22,12 +24,12 @@ use serde::Serialize;
 use super::progress::Progress;
 use super::undo;
 use super::vault::Vault;
-use crate::catalog::{Catalog, Side};
+use crate::catalog::Catalog;
 use crate::markdown::relink::{self, TextEdit};
 use crate::markdown::{self};
 use crate::model::config::Config;
 use crate::model::fault::Fault;
-use crate::model::link::{Link, Names, name_key, resolve};
+use crate::model::link::{Link, Names, resolve};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
@@ -37,6 +39,8 @@ pub use fix::{Fixed, LookedBack, MendedLine, RenamedPart, fix};
 use names::Kept;
 pub use outside::{Renamed, Sign};
 pub(super) use parts::{Part, of_part};
+pub(super) use referrers::link_key;
+use referrers::{referrers, referrers_by_name};
 use target::{Place, leads_to};
 
 /// Which files stand elsewhere now.
@@ -46,12 +50,14 @@ pub(super) struct Moves {
     pub(super) whole: Option<(VaultPath, VaultPath)>,
     /// Single files.
     pub(super) files: BTreeMap<VaultPath, VaultPath>,
+    /// Directories, as far as links name them.
+    pub(super) directories: BTreeMap<VaultPath, VaultPath>,
 }
 
 impl Moves {
     /// Where a path stands afterwards.
     pub(super) fn after(&self, path: &VaultPath) -> VaultPath {
-        if let Some(to) = self.files.get(path) {
+        if let Some(to) = self.files.get(path).or_else(|| self.directories.get(path)) {
             return to.clone();
         }
         self.whole.as_ref().and_then(|(from, to)| transplant(path, from, to)).unwrap_or_else(|| path.clone())
@@ -125,6 +131,18 @@ pub(super) struct Rewrite {
 }
 
 impl Rewrite {
+    /// Takes in a rewrite of what this one leaves.
+    fn follow(&mut self, next: Rewrite) {
+        self.new = next.new;
+        for link in next.links {
+            let same = |one: &&mut HealedLink| one.line == link.line && one.new == link.old;
+            match self.links.iter_mut().find(same) {
+                Some(first) => first.new = link.new,
+                None => self.links.push(link),
+            }
+        }
+    }
+
     /// The same for a file that stands elsewhere when it is written.
     pub(super) fn placed(self, now: &dyn Fn(&VaultPath) -> VaultPath) -> Rewrite {
         Rewrite { path: now(&self.path), ..self }
@@ -138,6 +156,22 @@ pub(super) struct Plan {
     pub(super) left: Vec<LeftLink>,
 }
 
+impl Plan {
+    /// This plan and then another one, which was made for what this one leaves: what both change is changed once.
+    fn then(mut self, next: Plan) -> Plan {
+        let mut at: BTreeMap<VaultPath, usize> =
+            self.rewrites.iter().enumerate().map(|(at, rewrite)| (rewrite.path.clone(), at)).collect();
+        for rewrite in next.rewrites {
+            match at.remove(&rewrite.path).and_then(|at| self.rewrites.get_mut(at)) {
+                Some(first) => first.follow(rewrite),
+                None => self.rewrites.push(rewrite),
+            }
+        }
+        self.left.extend(next.left);
+        self
+    }
+}
+
 /// The two states between which links are carried.
 pub(super) struct Between<'n> {
     pub(super) before: &'n dyn Names,
@@ -149,6 +183,9 @@ pub(super) struct Between<'n> {
 
 /// Why a link of a template stays.
 const TEMPLATE: &str = "it stands in a template, which is left alone";
+
+/// Why changes are not made.
+const OTHERWISE: &str = "the file would read otherwise";
 
 /// A memory whose links are looked at.
 struct Doc {
@@ -197,9 +234,13 @@ pub(super) fn plan_from(
         vault.env.go_on()?;
         let read: Vec<Doc> =
             chunk.par_iter().filter_map(|path| Some(doc(path, bytes(path)?, config))).collect();
-        for doc in &read {
-            let (before, after) = home(&doc.path);
-            one(doc, &before, &after, between, config, &mut plan);
+        // Names are asked by one thread; reading, before and after, is what takes long.
+        let asked: Vec<Wanted<'_>> =
+            read.iter().filter_map(|doc| wanted(doc, home(&doc.path), between, &mut plan)).collect();
+        let new: Vec<Result<(Vec<u8>, Memory), &str>> =
+            asked.par_iter().map(|one| one.rewritten(config)).collect();
+        for (one, new) in asked.iter().zip(new) {
+            one.settle(new, between, &mut plan);
         }
         progress.advance(chunk.len() as u64);
     }
@@ -208,21 +249,27 @@ pub(super) fn plan_from(
 }
 
 /// What must change in one memory.
-fn one(
-    doc: &Doc,
-    before: &VaultPath,
-    after: &VaultPath,
+struct Wanted<'d> {
+    doc: &'d Doc,
+    /// Where it stood, and where it will stand.
+    home: (VaultPath, VaultPath),
+    edits: Vec<TextEdit>,
+    /// The links that change, and what each leads to then.
+    changed: Vec<(usize, Place)>,
+}
+
+/// Finds out what must change in one memory; what cannot is left.
+fn wanted<'d>(
+    doc: &'d Doc,
+    home: (VaultPath, VaultPath),
     between: &Between<'_>,
-    config: &Config,
     plan: &mut Plan,
-) {
+) -> Option<Wanted<'d>> {
+    let (before, after) = (&home.0, &home.1);
     let memory = &doc.memory;
     let mut edits: Vec<TextEdit> = Vec::new();
     let mut changed: Vec<(usize, Place)> = Vec::new();
-    let left = |link: &Link, why: String| {
-        let (path, line) = (after.clone(), link.line);
-        LeftLink { path, line, link: shown(memory, link), why }
-    };
+    let left = |link: &Link, why: String| left(doc, after, link, why);
     for (index, link) in memory.links.iter().enumerate() {
         let Some(was) = leads_to(resolve(link, before, between.before)) else { continue };
         let shall = Place { path: between.moves.after(&was.path), ..was.clone() };
@@ -260,36 +307,46 @@ fn one(
             }
         }
     }
-    if edits.is_empty() {
-        return;
-    }
-    let checked = if std::str::from_utf8(&doc.bytes).is_err() {
-        Err("the file is not UTF-8")
-    } else {
-        rewritten(doc, &edits, after, config).ok_or("the file would read otherwise").and_then(|new| {
-            if holds(&new.1, memory, (before, after), between) {
-                Ok(new)
-            } else {
-                Err("the file would read otherwise")
-            }
-        })
-    };
-    match checked {
-        Ok((new, read)) => {
-            let link = |(index, _): &(usize, Place)| {
-                let (old, new) = (&memory.links[*index], &read.links[*index]);
-                HealedLink {
-                    path: after.clone(),
-                    line: old.line,
-                    old: shown(memory, old),
-                    new: shown(&read, new),
-                }
-            };
-            let links = changed.iter().map(link).collect();
-            plan.rewrites.push(Rewrite { path: doc.path.clone(), old: doc.bytes.clone(), new, links });
+    (!edits.is_empty()).then_some(Wanted { doc, home, edits, changed })
+}
+
+fn left(doc: &Doc, place: &VaultPath, link: &Link, why: String) -> LeftLink {
+    LeftLink { path: place.clone(), line: link.line, link: shown(&doc.memory, link), why }
+}
+
+impl Wanted<'_> {
+    /// The bytes with the changes, and what they read as; or why there are none.
+    fn rewritten(&self, config: &Config) -> Result<(Vec<u8>, Memory), &'static str> {
+        if std::str::from_utf8(&self.doc.bytes).is_err() {
+            return Err("the file is not UTF-8");
         }
-        Err(why) => {
-            plan.left.extend(changed.iter().map(|(index, _)| left(&memory.links[*index], why.to_owned())));
+        rewritten(self.doc, &self.edits, &self.home.1, config).ok_or(OTHERWISE)
+    }
+
+    /// Takes the new bytes into the plan if every link leads where it shall then.
+    fn settle(&self, new: Result<(Vec<u8>, Memory), &str>, between: &Between<'_>, plan: &mut Plan) {
+        let (memory, (before, after)) = (&self.doc.memory, (&self.home.0, &self.home.1));
+        let new = new.and_then(|new| {
+            let holds = holds(&new.1, memory, (before, after), between);
+            if holds { Ok(new) } else { Err(OTHERWISE) }
+        });
+        match new {
+            Ok((new, read)) => {
+                let link = |(index, _): &(usize, Place)| HealedLink {
+                    path: after.clone(),
+                    line: memory.links[*index].line,
+                    old: shown(memory, &memory.links[*index]),
+                    new: shown(&read, &read.links[*index]),
+                };
+                let links = self.changed.iter().map(link).collect();
+                let (path, old) = (self.doc.path.clone(), self.doc.bytes.clone());
+                plan.rewrites.push(Rewrite { path, old, new, links });
+            }
+            Err(why) => {
+                let link = |(index, _): &(usize, Place)| &memory.links[*index];
+                plan.left
+                    .extend(self.changed.iter().map(|one| left(self.doc, after, link(one), why.to_owned())));
+            }
         }
     }
 }
@@ -398,53 +455,8 @@ pub(super) fn of_move(
     let after = names::Moved::new(&before, (old, new), &moved);
     let docs = referrers(catalog, side, (old, new), &moved)?;
     let home = |path: &VaultPath| (path.clone(), moves.after(path));
-    plan(
-        vault,
-        &docs,
-        &Between { before: &before, after: &after, moves, broken_only: false },
-        &home,
-        progress,
-    )
-}
-
-/// The memories with a link that may lead to a file, by its name or an alias; the file itself is not among them.
-fn referrers_by_name(catalog: &Catalog, side: Side, path: &VaultPath) -> Result<BTreeSet<VaultPath>, Fault> {
-    let mut docs = BTreeSet::new();
-    for key in std::iter::once(link_key(path.name())).chain(catalog.alias_keys(side, path)?) {
-        docs.extend(catalog.links_named(side, &key)?.into_iter().map(|link| link.from));
-    }
-    docs.remove(path);
-    Ok(docs)
-}
-
-/// The text under which the catalog keeps the links to a file of this name.
-pub(super) fn link_key(name: &str) -> String {
-    let key = name_key(name);
-    key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
-}
-
-/// The memories whose links may lead elsewhere after a move: those that moved, and those with a link by a name that
-/// something moved from or to.
-fn referrers(
-    catalog: &Catalog,
-    side: Side,
-    (old, new): (&VaultPath, &VaultPath),
-    moved: &[VaultPath],
-) -> Result<Vec<VaultPath>, Fault> {
-    let mut keys: BTreeSet<String> = [link_key(old.name()), link_key(new.name())].into();
-    let mut docs: BTreeSet<VaultPath> = BTreeSet::new();
-    for path in moved {
-        keys.insert(link_key(path.name()));
-        keys.extend(catalog.alias_keys(side, path)?);
-        keys.extend(
-            path.ancestors().take_while(|above| above.is_within(old)).map(|above| link_key(above.name())),
-        );
-        if path.is_markdown() {
-            docs.insert(path.clone());
-        }
-    }
-    for key in &keys {
-        docs.extend(catalog.links_named(side, key)?.into_iter().map(|link| link.from));
-    }
-    Ok(docs.into_iter().collect())
+    let between = Between { before: &before, after: &after, moves, broken_only: false };
+    let mut plan = plan(vault, &docs, &between, &home, progress)?;
+    plan.left.extend(canvas::unread(vault, catalog, side, moves)?);
+    Ok(plan)
 }

@@ -1,6 +1,6 @@
 //! Renames that were made outside and are not committed: what stands elsewhere than on the approved branch.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::catalog::{Catalog, DocRow, PathRow, Side};
 use crate::flow::vault::Vault;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
-use crate::model::link::name_key;
+use crate::model::link::{Names, name_key};
 use crate::model::path::VaultPath;
 use crate::store::files;
 
@@ -63,8 +63,10 @@ pub(super) fn renames(vault: &Vault<'_>, catalog: &Catalog, side: Side) -> Resul
     let mut out = Vec::new();
     let mut pair = |by: Sign, key: &dyn Fn(&DocRow) -> Option<String>| {
         let found = pairs(&gone, &new, key);
-        gone.retain(|row| !found.iter().any(|(from, _)| *from == row.path));
-        new.retain(|row| !found.iter().any(|(_, to)| *to == row.path));
+        let (from, to): (HashSet<&VaultPath>, HashSet<&VaultPath>) =
+            found.iter().map(|(from, to)| (from, to)).unzip();
+        gone.retain(|row| !from.contains(&row.path));
+        new.retain(|row| !to.contains(&row.path));
         out.extend(found.into_iter().map(|(from, to)| Renamed { from, to, by, commit: None }));
     };
     pair(Sign::Id, &|row| row.uid.clone());
@@ -76,6 +78,34 @@ pub(super) fn renames(vault: &Vault<'_>, catalog: &Catalog, side: Side) -> Resul
     }
     out.sort_by(|a, b| a.from.cmp(&b.from));
     Ok(out)
+}
+
+/// The directories that are gone and stand where most of their files stand now.
+pub(super) fn directories(
+    files: &BTreeMap<VaultPath, VaultPath>,
+    names: &dyn Names,
+) -> BTreeMap<VaultPath, VaultPath> {
+    let mut votes: BTreeMap<VaultPath, BTreeMap<VaultPath, usize>> = BTreeMap::new();
+    for (from, to) in files {
+        let (mut old, mut new) = (from.parent(), to.parent());
+        while !old.is_root() && !new.is_root() && old != new {
+            *votes.entry(old.clone()).or_default().entry(new.clone()).or_default() += 1;
+            // `a/x` → `b/x` says that `a` is `b`; `a/x` → `b/y` does not.
+            if old.name() != new.name() {
+                break;
+            }
+            (old, new) = (old.parent(), new.parent());
+        }
+    }
+    let mut out = BTreeMap::new();
+    for (old, places) in votes {
+        let all: usize = places.values().sum();
+        let most = places.into_iter().find(|(_, votes)| votes * 2 > all);
+        if let Some((new, _)) = most.filter(|_| !names.has_directory(&old)) {
+            out.insert(old, new);
+        }
+    }
+    out
 }
 
 /// Those of which one on each side has a key.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Plan;
 use crate::catalog::{Catalog, Side};
 use crate::check::Anchors;
 use crate::flow::progress::Progress;
@@ -24,6 +25,44 @@ pub(super) struct Standing {
     pub(super) parts: Vec<(VaultPath, VaultPath, Fragment)>,
     /// What links to those files can name.
     pub(super) anchors: BTreeMap<VaultPath, Anchors>,
+}
+
+impl Standing {
+    /// Takes in the links that would lead to a part that is not there once a plan was followed.
+    pub(super) fn take(&mut self, vault: &Vault<'_>, names: &dyn Names, plan: &Plan) -> Result<(), Fault> {
+        let mut named = Vec::new();
+        for rewrite in &plan.rewrites {
+            vault.env.go_on()?;
+            let memory = markdown::read(&rewrite.path, &rewrite.new, &vault.config);
+            for link in &memory.links {
+                if let Resolution::File(to) = resolve(link, &rewrite.path, names)
+                    && let Some(place) = link.place().filter(|_| to.is_markdown())
+                {
+                    named.push((rewrite.path.clone(), to, place));
+                }
+            }
+        }
+        self.look_for(vault, named)
+    }
+
+    /// Keeps the parts that their files do not have.
+    fn look_for(
+        &mut self,
+        vault: &Vault<'_>,
+        mut named: Vec<(VaultPath, VaultPath, Fragment)>,
+    ) -> Result<(), Fault> {
+        let root = vault.root()?;
+        for (_, to, _) in &named {
+            if !self.anchors.contains_key(to) {
+                vault.env.go_on()?;
+                let bytes = files::read(root, to).unwrap_or_default();
+                self.anchors.insert(to.clone(), Anchors::of(&markdown::read(to, &bytes, &vault.config)));
+            }
+        }
+        named.retain(|(_, to, place)| self.anchors.get(to).is_some_and(|there| !there.has(place)));
+        self.parts.extend(named);
+        Ok(())
+    }
 }
 
 /// Looks at every link of the memories that `within` admits.
@@ -59,15 +98,6 @@ pub(super) fn of(
     })?;
     progress.end();
     vault.env.go_on()?;
-    let root = vault.root()?;
-    for (_, to, _) in &named {
-        if !out.anchors.contains_key(to) {
-            vault.env.go_on()?;
-            let bytes = files::read(root, to).unwrap_or_default();
-            out.anchors.insert(to.clone(), Anchors::of(&markdown::read(to, &bytes, &vault.config)));
-        }
-    }
-    named.retain(|(_, to, place)| out.anchors.get(to).is_some_and(|there| !there.has(place)));
-    out.parts = named;
+    out.look_for(vault, named)?;
     Ok(out)
 }

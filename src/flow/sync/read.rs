@@ -205,6 +205,11 @@ impl Desk<'_> {
         let problem = |rule: &str, message: String, fix: &str| {
             Finding::new(rule, Severity::Warning, message).in_file(path).with_fix(fix)
         };
+        let fits = bytes.len() as u64 <= self.config.index.max_file_bytes;
+        if path.is_canvas() && fits && self.config.foreign.ignores(path).is_none() {
+            // Its links are followed, its text is not searched.
+            return (kind, markdown::read(path, bytes, self.config), Vec::new());
+        }
         if kind == FileKind::Other {
             return (kind, bare(path, String::new(), Vec::new()), Vec::new());
         }
