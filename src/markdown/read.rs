@@ -69,6 +69,21 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
     }
 }
 
+/// Reads what a file is called: of a memory the front matter alone, as long as nothing behind it can make it a template.
+/// The names, the id and whether it is a template are those that [`read`] gives.
+#[must_use]
+pub fn names(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
+    let head = std::str::from_utf8(bytes).ok().filter(|_| !path.is_canvas()).and_then(|text| {
+        let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+        let front = front::read(&text[start..], &config.fields);
+        let block = if front.form == Form::Lines { 0..0 } else { front.block };
+        let rest = &text[start + block.end..];
+        let marks = rest.contains("{{") || rest.contains("<%");
+        (!marks && block.end > 0).then_some(start + block.end)
+    });
+    read(path, &bytes[..head.unwrap_or(bytes.len())], config)
+}
+
 /// What a file's front matter says of its sensitivity, read or only looked at where no parser reads it; `None` where it
 /// says nothing. Much less work than [`read`].
 #[must_use]

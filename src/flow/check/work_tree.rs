@@ -218,7 +218,7 @@ fn names_of(config: &Config, root: &std::path::Path, file: &FileStat, skip: bool
     let bytes = files::read(root, &file.path).unwrap_or_default();
     // Without a head there is neither alias nor id, and nothing needs to be read further.
     if config.foreign.logseq || markdown::may_have_head(&bytes) {
-        Extra::of(&markdown::read(&file.path, &bytes, config))
+        Extra::of(&markdown::names(&file.path, &bytes, config))
     } else {
         Extra::default()
     }
