@@ -73,7 +73,8 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
 /// The names, the id and whether it is a template are those that [`read`] gives.
 #[must_use]
 pub fn names(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
-    let head = std::str::from_utf8(bytes).ok().filter(|_| !path.is_canvas()).and_then(|text| {
+    let plain = !path.is_canvas() && !config.foreign.logseq;
+    let head = std::str::from_utf8(bytes).ok().filter(|_| plain).and_then(|text| {
         let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
         let front = front::read(&text[start..], &config.fields);
         let block = if front.form == Form::Lines { 0..0 } else { front.block };
