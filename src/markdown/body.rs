@@ -169,7 +169,7 @@ fn show(open: &mut [Link], words: &str) {
 
 /// The longest text of a heading, in bytes: it stands in every chunk below it, so a text that is no heading in earnest
 /// (a whole page with a row of `=` under it) must not be repeated whole.
-const MAX_HEADING: usize = 1024;
+pub(super) const MAX_HEADING: usize = 1024;
 
 fn finish_heading(mut heading: Heading) -> Heading {
     heading.text.truncate(heading.text.floor_char_boundary(MAX_HEADING));

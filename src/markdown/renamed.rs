@@ -23,6 +23,8 @@ const MAX_NAMES: usize = 32;
 /// A heading as links to it are compared: Obsidian writes it without its marks, forges as a slug.
 #[must_use]
 pub fn heading_key(heading: &str) -> String {
+    // Of a heading no more is kept; a link may name all of it.
+    let heading = &heading[..heading.floor_char_boundary(super::body::MAX_HEADING)];
     name_key(heading).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
