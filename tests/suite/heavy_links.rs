@@ -87,11 +87,11 @@ fn links_in_a_circle() {
 }
 
 #[test]
-fn a_heading_of_ten_kilobytes_and_a_line_of_twenty_megabytes() {
+fn a_heading_of_ten_kilobytes_and_a_line_of_megabytes() {
     let heading = "word 词 ".repeat(1_300);
     let heading = heading.trim_end();
     let line =
-        format!("{} [[target#{heading}]] [[target]] {}\n", "long ".repeat(2 << 20), "end ".repeat(2 << 20));
+        format!("{} [[target#{heading}]] [[target]] {}\n", "long ".repeat(1 << 19), "end ".repeat(1 << 19));
     let s = vault(&[
         ("user/target.md", &format!("# Target\n\n## {heading}\n\nText.\n")),
         ("user/near.md", &format!("[t](target.md#{})\n", heading.replace(' ', "%20"))),
@@ -101,8 +101,9 @@ fn a_heading_of_ten_kilobytes_and_a_line_of_twenty_megabytes() {
     let report = s.run(&["check", "--json", "--rule", "link"]).json();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0);
     let moved = s.run(&["mv", "--json", "user/target.md", "resources/aim.md"]).ok().json();
+    // Between brackets no more than 4 kB are looked for: that one is no link.
     let new = std::fs::read_to_string(s.vault().join("user/long.md")).unwrap();
-    assert_eq!(new.len(), line.len() - 2 * "target".len() + 2 * "aim".len(), "{}", moved["links"]["left"]);
+    assert_eq!(new.len(), line.len() - "target".len() + "aim".len(), "{}", moved["links"]["left"]);
     assert_eq!(s.read("user/near.md"), format!("[t](../resources/aim.md#{})\n", heading.replace(' ', "%20")));
     let renamed = s.run(&["mv", "--json", &format!("resources/aim.md#{heading}"), "#Short"]).ok().json();
     assert_eq!(s.read("user/near.md"), "[t](../resources/aim.md#Short)\n", "{}", renamed["links"]["left"]);
