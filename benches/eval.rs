@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use runebook::flow::eval::arms::{Answerer, Arm};
 use runebook::flow::eval::metrics::{Measures, Relevant, mean, measure, percentile};
 use runebook::flow::find::FindRequest;
+use runebook::flow::meaning;
 use runebook::flow::progress::Silent;
 use runebook::flow::sync;
 use runebook::flow::vault::Vault;
@@ -134,9 +135,10 @@ fn is_even(id: &str) -> bool {
 
 fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm, Vec<Asked>>) -> Result<()> {
     let dir = made(&collection)?;
-    let env = support::env(&dir);
+    let env = support::env_with_model(&dir)?;
     let vault = Vault::open(&env, &dir)?;
     sync::ensure(&vault, &Silent)?;
+    meaning::catch_up(&vault, &Silent)?;
     let access = Access { actor: None, view: View::WorkTree };
     let questions: Vec<Question> = (collection.questions.into_iter())
         .filter(|question| options.half.is_none_or(|even| is_even(&question.id) == even))

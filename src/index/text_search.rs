@@ -24,6 +24,7 @@ const DEPTH: usize = 100;
 const CENTRES: usize = 32;
 
 /// What is asked of the index.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The query; its `type:` and `path:` are the caller's to turn into the filters below.
     pub query: &'a Query,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::baseline::Baseline;
 use crate::catalog::{FileKind, Side};
 use crate::flow::find::{self, FindRequest, Finder};
+use crate::flow::models;
 use crate::flow::sync;
 use crate::flow::vault::Vault;
 use crate::model::access::{Access, View};
@@ -86,7 +87,10 @@ impl<'v, 'e> Answerer<'v, 'e> {
         arms: &[Arm],
         questions: &[&str],
     ) -> Result<Answerer<'v, 'e>, Fault> {
-        let finder = Finder::open(vault)?;
+        let finder = match models::choose(vault.env, Some(&vault.config)) {
+            Ok(choice) => Finder::with_model(vault, &choice)?,
+            Err(_) => Finder::open(vault)?,
+        };
         let needed = arms.iter().any(|arm| arm.searched().is_none());
         let baseline = needed.then(|| counted(vault, access, questions)).transpose()?;
         Ok(Answerer { vault, finder, baseline })

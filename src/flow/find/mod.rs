@@ -1,16 +1,20 @@
 //! `find`: words in, memories out. Filters hold before anything is scored; the index is brought up to date first.
 
+mod answer;
+mod ask;
 mod beside;
+mod fuse;
+mod hybrid;
 mod request;
 mod similar;
 mod snippet;
 mod state;
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::asof::{self, Revision};
-use super::meaning::{Dense, DenseHit, Meaning};
+use super::asof;
+use super::meaning::{self, Dense, DenseHit, FEW, Meaning, form_of};
+use super::models::{self, Choice};
 use super::progress::Progress;
 use super::sync::{self, Freshness, Pair};
 use super::vault::Vault;
@@ -28,88 +32,15 @@ use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 use crate::store::files;
 
+pub use answer::{FindAnswer, FindHit, TermScore};
+use ask::{Asker, Lexical};
 pub use beside::Attachment;
+pub use hybrid::{ArmScore, Arms};
 pub use request::{Arm, FindError, FindRequest, Status};
 pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
 pub use state::StateError;
 use state::name_of;
-
-/// One memory that was found.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FindHit {
-    /// Its address.
-    pub uri: String,
-    /// Its path.
-    pub path: VaultPath,
-    /// Its title.
-    pub title: String,
-    /// The headings above the place that matched best, outermost first.
-    pub headings: Vec<String>,
-    /// The line of the snippet, counted from 1.
-    pub line: u32,
-    /// The place that matched best.
-    pub snippet: Snippet,
-    /// The day that the memory is about (`2026-11-28`), where it says one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub date: Option<String>,
-    /// The type, where it has one.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub memory_type: Option<String>,
-    /// The status, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// Whether main has exactly this content, or with `--rev` had it then; if not, nobody approved it yet.
-    pub approved: bool,
-    /// With `--rev`: whether main has exactly this content at this path today.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<bool>,
-    /// The blob of the content.
-    pub oid: Oid,
-    /// The score: BM25 over all fields, comparable within one answer only.
-    pub score: f64,
-    /// The attachments which that place shows and whose words match.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub attachments: Vec<Attachment>,
-    /// The memory beside it of which a sync program made this copy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copy_of: Option<VaultPath>,
-    /// What each term in each field adds to the score, with `--explain`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub explain: Vec<TermScore>,
-}
-
-/// One term's part in a score.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct TermScore {
-    /// The field.
-    pub field: String,
-    /// The term; `=word` is a word in its exact form, `word*` all that begin with it.
-    pub term: String,
-    /// What it adds.
-    pub score: f64,
-}
-
-/// What `find` answers.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct FindAnswer {
-    /// The query.
-    pub query: String,
-    /// What was searched: `main` or `worktree`; with `--rev` `rev` or `proposal`.
-    pub view: String,
-    /// The older or proposed state that was searched, with `--rev`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rev: Option<Revision>,
-    /// How it was searched: `lexical`.
-    pub mode: String,
-    /// From which state of the vault.
-    pub freshness: Freshness,
-    /// The memories, best first.
-    pub hits: Vec<FindHit>,
-    /// What the asker should know about the query.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
 
 /// Searches. Changes nothing but the index.
 ///
@@ -122,18 +53,52 @@ pub fn find(
     progress: &dyn Progress,
 ) -> Result<FindAnswer, Fault> {
     let asked = request::read(vault, request)?;
-    let freshness = sync::ensure(vault, progress)?;
-    let search = |freshness: &Freshness| {
-        state::prepare(vault, access, progress)?;
-        Finder::open(vault)?.search(vault, access, request, &asked, freshness)
-    };
-    search(&freshness).or_else(|error| {
-        if error.as_error().is::<StateError>() {
-            return search(&freshness);
+    let choice = chosen(vault, request, &asked);
+    let asker = choice.as_ref().ok().map(|choice| Arc::new(Mutex::new(Asker::new(choice))));
+    std::thread::scope(|scope| {
+        if let (Ok(choice), Some(asker), Some(question)) = (&choice, &asker, &asked.question)
+            && meaning::begun(vault, &form_of(choice))
+        {
+            // The model takes as long to load as everything else; who asks first waits for the rest of it.
+            let (asker, question) = (Arc::clone(asker), question.clone());
+            scope.spawn(move || locked(&asker).vector(&question).is_ok());
         }
-        // Damage that only reading showed.
-        search(&sync::rebuild(vault, progress, error)?)
+        let open = || match (&choice, &asker) {
+            (Ok(choice), Some(asker)) => {
+                let finder = Finder::of(vault, choice, Arc::clone(asker))?;
+                finder.caught_up(vault, choice, progress)
+            }
+            _ => Finder::open(vault),
+        };
+        let freshness = sync::ensure(vault, progress)?;
+        let lexical = choice.as_ref().err().cloned();
+        let search = |freshness: &Freshness| {
+            state::prepare(vault, access, progress)?;
+            open()?.search(vault, access, request, &asked, freshness, lexical.clone())
+        };
+        search(&freshness).or_else(|error| {
+            if error.as_error().is::<StateError>() {
+                return search(&freshness);
+            }
+            // Damage that only reading showed.
+            search(&sync::rebuild(vault, progress, error)?)
+        })
     })
+}
+
+/// The model by which a request is answered, or why none is.
+fn chosen(vault: &Vault<'_>, request: &FindRequest, asked: &Asked) -> Result<Choice, Lexical> {
+    if request.arm == Arm::Text {
+        return Err(Lexical::by("it was asked for"));
+    }
+    if asked.question.is_none() {
+        return Err(Lexical::by("the query has no free words, and what it asks for is there or is not"));
+    }
+    models::choose(vault.env, Some(&vault.config)).map_err(|reason| Lexical::from(&reason))
+}
+
+fn locked(asker: &Mutex<Asker>) -> MutexGuard<'_, Asker> {
+    asker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The index as it stood at one moment, for many searches: what runs for long keeps one until the index moves on.
@@ -141,6 +106,7 @@ pub fn find(
 pub struct Finder {
     pair: Pair,
     meaning: Option<Meaning>,
+    asker: Option<Arc<Mutex<Asker>>>,
 }
 
 impl Finder {
@@ -149,7 +115,32 @@ impl Finder {
     /// # Errors
     /// When there is none, or it cannot be used.
     pub fn open(vault: &Vault<'_>) -> Result<Finder, Fault> {
-        Ok(Finder { pair: sync::open_pair(vault)?, meaning: None })
+        Ok(Finder { pair: sync::open_pair(vault)?, meaning: None, asker: None })
+    }
+
+    /// Opens the index as it stands, to be searched by meaning too: with the vectors of a model, which is loaded for
+    /// the first question and kept.
+    ///
+    /// # Errors
+    /// As [`Finder::with_meaning`].
+    pub fn with_model(vault: &Vault<'_>, choice: &Choice) -> Result<Finder, Fault> {
+        Finder::of(vault, choice, Arc::new(Mutex::new(Asker::new(choice))))
+    }
+
+    fn of(vault: &Vault<'_>, choice: &Choice, asker: Arc<Mutex<Asker>>) -> Result<Finder, Fault> {
+        Ok(Finder { asker: Some(asker), ..Finder::with_meaning(vault, &form_of(choice))? })
+    }
+
+    /// Embeds what was just saved, if that is little, and opens the vectors anew then.
+    fn caught_up(self, vault: &Vault<'_>, choice: &Choice, progress: &dyn Progress) -> Result<Finder, Fault> {
+        let few = self.meaning.as_ref().is_some_and(|meaning| (1..=FEW).contains(&meaning.pending()));
+        let Some(asker) = self.asker.clone().filter(|_| few) else { return Ok(self) };
+        // What cannot be embedded now is found by its words; a model that does not load says so when it is asked.
+        let done = meaning::embed_few(vault, &mut locked(&asker).lazy, progress).map_or(0, |step| step.done);
+        if done == 0 {
+            return Ok(self);
+        }
+        Finder::of(vault, choice, asker)
     }
 
     /// Opens the index as it stands together with the vectors of a model.
@@ -159,7 +150,7 @@ impl Finder {
     pub fn with_meaning(vault: &Vault<'_>, form: &Form) -> Result<Finder, Fault> {
         let pair = sync::open_pair(vault)?;
         let meaning = Some(Meaning::open(vault, &pair, form)?);
-        Ok(Finder { pair, meaning })
+        Ok(Finder { pair, meaning, asker: None })
     }
 
     /// The vectors, where they were opened.
@@ -190,7 +181,7 @@ impl Finder {
     /// Whether a search goes by meaning too, and not by words alone.
     #[must_use]
     pub fn has_meaning(&self) -> bool {
-        false
+        self.asker.is_some() && self.meaning.as_ref().is_some_and(|meaning| meaning.embedded() > 0)
     }
 
     /// Searches without looking at the files first.
@@ -205,7 +196,26 @@ impl Finder {
     ) -> Result<FindAnswer, Fault> {
         let asked = request::read(vault, request)?;
         let freshness = sync::stored(vault, &self.pair.catalog, Vec::new())?;
-        self.search(vault, access, request, &asked, &freshness)
+        let lexical = match request.arm {
+            Arm::Text => Some(Lexical::by("it was asked for")),
+            _ => None,
+        };
+        self.search(vault, access, request, &asked, &freshness, lexical)
+    }
+
+    /// What is needed to search by meaning too; else why it is not.
+    fn heard(&self, asked: &Asked, lexical: Option<Lexical>) -> Result<(&Meaning, Vec<f32>), Lexical> {
+        if let Some(lexical) = lexical {
+            return Err(lexical);
+        }
+        let (Some(meaning), Some(asker)) = (&self.meaning, &self.asker) else {
+            return Err(Lexical::by("the index was opened without a model"));
+        };
+        let question = asked.question.as_deref().ok_or_else(|| Lexical::by("the query has no free words"))?;
+        if meaning.embedded() == 0 {
+            return Err(Lexical::by("nothing is embedded yet (`runebook reindex` does it)"));
+        }
+        Ok((meaning, locked(asker).vector(question)?))
     }
 
     fn search(
@@ -215,21 +225,52 @@ impl Finder {
         request: &FindRequest,
         asked: &Asked,
         freshness: &Freshness,
+        lexical: Option<Lexical>,
     ) -> Result<FindAnswer, Fault> {
         let pair = &self.pair;
         let path_of = |doc: u64| {
             let row = pair.catalog.doc(DocId(doc)).ok().flatten();
             row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
         };
-        let (side, found) = self.narrowed(vault, access, request, asked, |side, narrowed| {
-            Ok((side, pair.text.search(narrowed, &path_of)?))
+        let hybrid = lexical.is_none() && self.has_meaning() && asked.question.is_some();
+        let (side, mut found, fused) = self.narrowed(vault, access, request, asked, |side, narrowed| {
+            // Words first: meanwhile the model may still be loading.
+            let depth = if hybrid { narrowed.limit.max(fuse::DEPTH) } else { narrowed.limit };
+            let found = pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of)?;
+            let fused = self.heard(asked, lexical).map(|(meaning, vector)| {
+                let question = (asked.question.as_deref().unwrap_or_default(), vector.as_slice());
+                self.fused(meaning, request.arm, narrowed, &found, question)
+            });
+            Ok((side, found, fused))
         })?;
+        let mode = match (&fused, request.arm) {
+            (Err(_), _) => "lexical",
+            (Ok(_), Arm::Dense) => "dense",
+            (Ok(_), _) => "hybrid",
+        };
+        let (mut arms, mut lexical_because) = (Vec::new(), None);
+        match fused {
+            Ok(candidates) => {
+                let mut candidates = candidates?;
+                candidates.truncate(request.limit);
+                arms = candidates.iter().map(hybrid::arms).collect();
+                found.hits = candidates.iter().map(|one| hybrid::hit(one, &found)).collect();
+            }
+            Err(lexical) => {
+                found.hits.truncate(request.limit);
+                if lexical.news {
+                    found.notes.push(format!("lexical only: {}", lexical.why));
+                }
+                lexical_because = Some(lexical.why);
+            }
+        }
         let (names, reads) = (pair.catalog.names(side), access.reads());
         let mut hits = Vec::with_capacity(found.hits.len());
-        for hit in &found.hits {
+        for (at, hit) in found.hits.iter().enumerate() {
             let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
             let mut shown = shown(vault, side, &names, hit, row, &found.terms);
             shown.attachments.retain(|shown| reads.holds(&shown.path));
+            shown.arms = arms.get(at).filter(|_| request.explain).cloned();
             hits.push(shown);
         }
         let mut notes = found.notes;
@@ -239,6 +280,8 @@ impl Finder {
                 "{same} copies that say the same are not shown; `runebook check --rule copy` names them"
             ));
         }
+        let waits = self.meaning.as_ref().filter(|_| mode != "lexical" || self.asker.is_some());
+        let unembedded = waits.map_or(0, Meaning::pending);
         let rev = asof::told(vault, &access.view, request.rev.as_deref().unwrap_or_default())?;
         if let Some(rev) = &rev {
             hits.iter_mut().for_each(|hit| state::of_revision(hit, access, rev));
@@ -247,8 +290,9 @@ impl Finder {
             query: request.query.clone(),
             view: name_of(side, access).to_owned(),
             rev,
-            mode: "lexical".to_owned(),
-            freshness: self.freshness_of(side, freshness)?,
+            mode: mode.to_owned(),
+            lexical_because,
+            freshness: Freshness { unembedded, ..self.freshness_of(side, freshness)? },
             hits,
             notes,
         })
@@ -299,6 +343,8 @@ impl Finder {
 /// What of the request is about the index.
 struct Asked {
     query: Query,
+    /// What is asked of a model; see [`ask::question`].
+    question: Option<String>,
     kinds: Vec<u8>,
     not_kinds: Vec<u8>,
     statuses: Vec<u8>,
@@ -366,6 +412,7 @@ fn shown(
         score: (hit.score * 1e6).round() / 1e6,
         attachments,
         copy_of: None,
+        arms: None,
         explain: hit.parts.iter().map(term_score).collect(),
         path: row.path,
     }

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use super::ask::question;
 use super::{Asked, PathTest, filters, parse};
 use crate::flow::sync::read_date;
 use crate::flow::vault::{Vault, VaultError};
@@ -118,6 +119,7 @@ pub(super) fn read(vault: &Vault<'_>, request: &FindRequest) -> Result<Asked, Fa
         dates: None,
         paths: request.paths.iter().map(|path| test(path)).collect::<Result<_, _>>()?,
         not_paths: Vec::new(),
+        question: question(&query),
         query,
     };
     for (what, value) in filters(&asked.query.wanted) {

@@ -72,7 +72,7 @@ const PART: usize = 64;
 /// …or of so long.
 const PART_TIME: Duration = Duration::from_secs(5);
 /// How many texts a search embeds at most, and for how long.
-const FEW: u64 = 8;
+pub const FEW: u64 = 8;
 const FEW_TIME: Duration = Duration::from_millis(200);
 /// After so many failures in a row it is the model that is broken, not the texts.
 const FAILURES: u64 = 8;

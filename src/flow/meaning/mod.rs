@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use dense::{Dense, DenseHit};
-pub use embed::{EmbedError, EmbedStep, Limits, embed, embed_few, embed_some};
+pub use embed::{EmbedError, EmbedStep, FEW, Limits, embed, embed_few, embed_some};
 pub use state::{Embedded, Failed, MeaningState, catch_up, state};
 
 use super::models::Choice;
@@ -95,11 +95,21 @@ fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
     Ok(found)
 }
 
+/// How many chunks of one document are compared with a question beyond those that a scan found.
+const MOST_CHUNKS: usize = 64;
+
+/// Whether vectors of a form were ever made for a vault; costs one look.
+pub(super) fn begun(vault: &Vault<'_>, form: &Form) -> bool {
+    store_at(&stores(vault), form).is_dir()
+}
+
 /// The vectors of one model over the documents of one index, at one moment.
 #[derive(Debug)]
 pub struct Meaning {
     store: Vectors,
     owners: Vec<(Row, u64, u32)>,
+    /// The same by document and number of the chunk.
+    rows: Vec<(u64, u32, Row)>,
     addresses: Addresses,
     pending: u64,
 }
@@ -112,7 +122,34 @@ impl Meaning {
     pub(super) fn open(vault: &Vault<'_>, pair: &super::sync::Pair, form: &Form) -> Result<Meaning, Fault> {
         let store = Vectors::open(&store_at(&stores(vault), form), form)?;
         let Survey { owners, pending, .. } = survey(&pair.catalog, &store)?;
-        Ok(Meaning { store, owners, addresses: pair.text.addresses()?, pending })
+        let mut rows: Vec<(u64, u32, Row)> =
+            owners.iter().map(|(row, doc, ord)| (*doc, *ord, *row)).collect();
+        rows.sort_unstable();
+        Ok(Meaning { store, owners, rows, addresses: pair.text.addresses()?, pending })
+    }
+
+    /// The vectors of a document's chunks, with their numbers in it: of one that has very many, the first ones.
+    pub(super) fn vectors_of(&self, doc: DocId) -> impl Iterator<Item = (u64, Vec<f32>)> {
+        self.rows_of(doc).filter_map(|(ord, row)| Some((ord, self.store.vector(row)?)))
+    }
+
+    /// The vector of a chunk.
+    pub(super) fn vector_of(&self, doc: DocId, ord: u64) -> Option<Vec<f32>> {
+        self.rows_at(doc).find(|(at, _)| *at == ord).and_then(|(_, row)| self.store.vector(row))
+    }
+
+    /// The main script of a document; none where none of its chunks has a vector.
+    pub(super) fn script_of(&self, doc: DocId) -> Option<Script> {
+        self.rows_at(doc).next().map(|(_, row)| self.store.script(row))
+    }
+
+    fn rows_of(&self, doc: DocId) -> impl Iterator<Item = (u64, Row)> {
+        self.rows_at(doc).take(MOST_CHUNKS)
+    }
+
+    fn rows_at(&self, doc: DocId) -> impl Iterator<Item = (u64, Row)> {
+        let from = self.rows.partition_point(|row| row.0 < doc.0);
+        self.rows[from..].iter().take_while(move |row| row.0 == doc.0).map(|row| (u64::from(row.1), row.2))
     }
 
     /// How many texts wait for their vectors.
@@ -152,7 +189,7 @@ impl Meaning {
 }
 
 /// A vector made of length one; none where it has no direction.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+pub(super) fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt();
     if length < 1e-6 {
         return None;

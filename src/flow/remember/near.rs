@@ -109,8 +109,13 @@ fn candidates(
     let clean: String = plain.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let query: Vec<&str> =
         clean.split_whitespace().filter(|word| !is_stop_word(&word.to_lowercase())).take(WORDS).collect();
-    let request =
-        FindRequest { query: query.join(" "), limit: LOOKED_AT, main: true, ..FindRequest::default() };
+    let request = FindRequest {
+        query: query.join(" "),
+        limit: LOOKED_AT,
+        main: true,
+        arm: find::Arm::Text,
+        ..FindRequest::default()
+    };
     let answer = find::find(reader.vault, &reader.access, &request, progress)?;
     Ok(answer.hits.into_iter().map(|hit| (hit.path, hit.title)).collect())
 }

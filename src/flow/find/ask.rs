@@ -1,0 +1,70 @@
+//! The question's vector: the model is loaded when the first question needs it, and in a thread of its own while the
+//! files are looked at.
+
+use crate::flow::models::{Choice, Unavailable};
+use crate::index::embed::Lazy;
+use crate::index::query::{Item, Query};
+use crate::model::fault::Explain as _;
+
+/// A model that embeds questions, and the last one with its vector.
+#[derive(Debug)]
+pub(super) struct Asker {
+    pub(super) lazy: Lazy,
+    last: Option<(String, Result<Vec<f32>, Lexical>)>,
+}
+
+impl Asker {
+    pub(super) fn new(choice: &Choice) -> Asker {
+        Asker { lazy: choice.lazy(), last: None }
+    }
+
+    /// The vector of a question.
+    pub(super) fn vector(&mut self, question: &str) -> Result<Vec<f32>, Lexical> {
+        if let Some((_, known)) = self.last.as_ref().filter(|(text, _)| text == question) {
+            return known.clone();
+        }
+        let vector = self.lazy.get().and_then(|model| model.query(question));
+        let vector = vector.map_err(|error| Lexical::from(&Unavailable::Broken(error)));
+        self.last = Some((question.to_owned(), vector.clone()));
+        vector
+    }
+}
+
+/// Why a search goes by words alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lexical {
+    /// The reason, and what to do about it.
+    pub(super) why: String,
+    /// Whether it is news: somebody chose a model, and it cannot be had.
+    pub(super) news: bool,
+}
+
+impl Lexical {
+    pub(super) fn by(why: &str) -> Lexical {
+        Lexical { why: why.to_owned(), news: false }
+    }
+}
+
+impl From<&Unavailable> for Lexical {
+    fn from(reason: &Unavailable) -> Lexical {
+        let news = matches!(
+            reason,
+            Unavailable::BadName { .. } | Unavailable::NotInstalled { .. } | Unavailable::Broken(_)
+        );
+        let hint = reason.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        Lexical { why: format!("{reason}{hint}"), news }
+    }
+}
+
+/// What of a query is asked of the model: its words, with the phrases between them. None where it has no words: what
+/// it then asks for is there or is not.
+pub(super) fn question(query: &Query) -> Option<String> {
+    let says = |text: &str| text.chars().any(char::is_alphanumeric);
+    query.wanted.iter().any(|item| matches!(item, Item::Words(text) if says(text))).then(|| {
+        let texts = query.wanted.iter().filter_map(|item| match item {
+            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join(" ")
+    })
+}

@@ -1,0 +1,237 @@
+//! Fusing what the words find with what the meaning finds: numbers in, an order out.
+//!
+//! The scores of the two arms are not comparable, so each is told in standard deviations from the mean of its best
+//! (z-scores) before they are added. Languages are compared each by itself, since a model puts texts of one language
+//! near each other whatever they say. The constants were chosen by measurement; BENCHMARKS.md tells how.
+
+use crate::flow::meaning::unit;
+use crate::index::vectors::Script;
+
+/// How many of the best of each arm are fused.
+pub(super) const DEPTH: usize = 500;
+/// A language with fewer texts than this is not compared by itself.
+pub(super) const FEWEST: usize = 20;
+/// How much meaning counts, by the question's script; words have the rest.
+const MEANING: [f64; 2] = [0.45, 0.67];
+/// How much it counts in the other language, where words find names alone.
+const MEANING_ABROAD: f64 = 0.9;
+/// What an answer in the other language stands behind one in the question's.
+const ABROAD: f64 = 0.3;
+/// How many of the best are smoothed over those that they resemble…
+const SMOOTHED: usize = 100;
+/// …over how many…
+const NEAREST: usize = 4;
+/// …with which share.
+const SHARE: f64 = 0.35;
+/// A translation takes this share of its original's score…
+const LIFT: f64 = 0.5;
+/// …and stays this much behind it.
+const BEHIND: f64 = 0.01;
+/// A deviation below that is none.
+const LEAST: f64 = 1e-6;
+
+/// A memory that one arm or both found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) doc: u64,
+    /// The chunk that is shown.
+    pub(super) ord: u64,
+    pub(super) script: Script,
+    /// Its place and score among those that the words found.
+    pub(super) text: Option<(usize, f64)>,
+    /// Its place among those that the meaning found.
+    pub(super) rank: Option<usize>,
+    /// The cosine of the question and its best chunk, both seen from the mean of their language; none where it has no
+    /// vector yet.
+    pub(super) cosine: Option<f64>,
+    /// Both scores in standard deviations.
+    pub(super) z: [f64; 2],
+    /// The fused score.
+    pub(super) score: f64,
+    /// What its likes added to it.
+    pub(super) likes: f64,
+}
+
+impl Candidate {
+    pub(super) fn new(doc: u64, ord: u64, script: Script) -> Candidate {
+        let (z, score, likes) = ([0.0; 2], 0.0, 0.0);
+        Candidate { doc, ord, script, text: None, rank: None, cosine: None, z, score, likes }
+    }
+}
+
+/// What is fused, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    /// The script of the question.
+    pub(super) script: Script,
+    /// Whether the languages are compared each by itself.
+    pub(super) apart: bool,
+    /// Whether the words count.
+    pub(super) words: bool,
+}
+
+impl Plan {
+    /// How much the meaning counts for a candidate.
+    fn meaning(&self, abroad: bool) -> f64 {
+        match (self.words, abroad) {
+            (false, _) => 1.0,
+            (true, true) => MEANING_ABROAD,
+            (true, false) => MEANING[self.script.index()],
+        }
+    }
+
+    fn is_abroad(&self, one: &Candidate) -> bool {
+        self.apart && one.script != self.script
+    }
+}
+
+/// Mean and standard deviation of values and as many zeros as there are fewer than `count`.
+fn spread(values: impl Iterator<Item = f64>, count: usize) -> (f64, f64) {
+    let values: Vec<f64> = values.collect();
+    let count = values.len().max(count).max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|value| value * value).sum::<f64>() / count;
+    (mean, (square - mean * mean).max(0.0).sqrt())
+}
+
+fn z(value: f64, (mean, deviation): (f64, f64)) -> f64 {
+    if deviation < LEAST { 0.0 } else { (value - mean) / deviation }
+}
+
+/// Scores the candidates of both arms.
+pub(super) fn fuse(candidates: &mut [Candidate], plan: &Plan) {
+    for abroad in [false, true] {
+        let mut group: Vec<&mut Candidate> =
+            candidates.iter_mut().filter(|one| plan.is_abroad(one) == abroad).collect();
+        if !group.is_empty() {
+            fuse_group(&mut group, plan, abroad);
+        }
+    }
+}
+
+fn fuse_group(group: &mut [&mut Candidate], plan: &Plan, abroad: bool) {
+    // Chinese is scored by characters and pairs, of which a long text has many: the root evens that out.
+    let words = |one: &Candidate| {
+        let score = one.text.map_or(0.0, |(_, score)| score.max(0.0));
+        if plan.script == Script::Cjk { score.sqrt() } else { score }
+    };
+    let of_words =
+        spread(group.iter().filter(|one| one.text.is_some()).map(|one| words(one)), group.len().min(DEPTH));
+    let of_meaning = spread(group.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine), 0);
+    let weight = plan.meaning(abroad);
+    for one in group.iter_mut() {
+        one.z[0] = z(words(one), of_words);
+        // What waits for its vector is judged by its words alone.
+        one.z[1] = one.cosine.map_or(one.z[0], |cosine| z(cosine, of_meaning));
+        one.score = (1.0 - weight) * one.z[0] + weight * one.z[1];
+    }
+    if plan.apart {
+        let of_both = spread(group.iter().map(|one| one.score), 0);
+        let behind = if abroad { ABROAD } else { 0.0 };
+        group.iter_mut().for_each(|one| one.score = z(one.score, of_both) - behind);
+    }
+}
+
+/// Best first; equal ones by what `tie` gives.
+pub(super) fn sort<K: Ord>(candidates: &mut [Candidate], tie: impl Fn(&Candidate) -> K) {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+    for equal in candidates.chunk_by_mut(|a, b| a.score == b.score).filter(|equal| equal.len() > 1) {
+        equal.sort_by_cached_key(&tie);
+    }
+}
+
+/// Lets the best of a question's own language share their scores with those that they resemble most: where several
+/// memories answer, they hold each other up. Not for Chinese questions, whose likes are look-alikes (the next article
+/// of a law). The candidates are ordered, and are not afterwards.
+pub(super) fn smooth(
+    candidates: &mut [Candidate],
+    plan: &Plan,
+    direction: impl Fn(&Candidate) -> Option<Vec<f32>>,
+) {
+    if plan.script == Script::Cjk {
+        return;
+    }
+    let chosen: Vec<usize> =
+        (0..candidates.len()).filter(|at| !plan.is_abroad(&candidates[*at])).take(SMOOTHED).collect();
+    let directions: Vec<Option<Vec<f32>>> = chosen.iter().map(|at| direction(&candidates[*at])).collect();
+    let scores: Vec<f64> = chosen.iter().map(|at| candidates[*at].score).collect();
+    let mut least = f64::INFINITY;
+    for (here, at) in chosen.iter().enumerate() {
+        let mut likes: Vec<(f64, f64)> = (0..chosen.len())
+            .filter(|there| *there != here)
+            .map(|there| (cosine(&directions[here], &directions[there]), scores[there]))
+            .collect();
+        likes.sort_by(|a, b| b.0.total_cmp(&a.0));
+        likes.truncate(NEAREST);
+        let weights: f64 = likes.iter().map(|like| like.0).sum();
+        if weights > LEAST {
+            let mean = likes.iter().map(|(weight, score)| weight * score).sum::<f64>() / weights;
+            let one = &mut candidates[*at];
+            one.likes = SHARE * (mean - one.score);
+            one.score += one.likes;
+        }
+        least = least.min(candidates[*at].score);
+    }
+    // The rest keeps its order behind them.
+    let rest =
+        |candidates: &[Candidate], at: &usize| !plan.is_abroad(&candidates[*at]) && !chosen.contains(at);
+    let behind: Vec<usize> = (0..candidates.len()).filter(|at| rest(candidates, at)).collect();
+    if let Some(over) =
+        behind.first().map(|first| candidates[*first].score - least).filter(|over| *over > 0.0)
+    {
+        behind.iter().for_each(|at| candidates[*at].score -= over + BEHIND);
+    }
+}
+
+/// Lets a memory that says in the other language what one in the question's says stand next to that. The candidates
+/// are ordered, and are not afterwards.
+pub(super) fn lift(
+    candidates: &mut [Candidate],
+    plan: &Plan,
+    direction: impl Fn(&Candidate) -> Option<Vec<f32>>,
+) {
+    if !plan.apart {
+        return;
+    }
+    let best = candidates.len().min(SMOOTHED);
+    let (abroad, home): (Vec<usize>, Vec<usize>) = (0..best).partition(|at| plan.is_abroad(&candidates[*at]));
+    let directions: Vec<Option<Vec<f32>>> = candidates[..best].iter().map(direction).collect();
+    let nearest = |at: usize, among: &[usize]| {
+        let score = |other: &usize| cosine(&directions[at], &directions[*other]);
+        among
+            .iter()
+            .copied()
+            .max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
+            .filter(|other| score(other) > 0.0)
+    };
+    for at in &abroad {
+        let Some(original) = nearest(*at, &home) else { continue };
+        if nearest(original, &abroad) == Some(*at) {
+            let (own, others) = (candidates[*at].score, candidates[original].score);
+            let lifted = (LIFT * own + (1.0 - LIFT) * others).min(others - BEHIND);
+            candidates[*at].likes += lifted - own;
+            candidates[*at].score = lifted;
+        }
+    }
+}
+
+/// The cosine of two vectors of length one; 0 where one is missing or they point away from each other.
+fn cosine(a: &Option<Vec<f32>>, b: &Option<Vec<f32>>) -> f64 {
+    let (Some(a), Some(b)) = (a, b) else { return 0.0 };
+    f64::from(dot(a, b)).max(0.0)
+}
+
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0f32; 8];
+    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a8.zip(b8) {
+        sums.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += x * y);
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+/// A vector seen from a mean: of length one; none where it has no direction.
+pub(super) fn seen_from(vector: &[f32], mean: &[f32]) -> Option<Vec<f32>> {
+    unit(vector.iter().zip(mean).map(|(value, mean)| value - mean).collect())
+}

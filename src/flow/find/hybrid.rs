@@ -1,0 +1,180 @@
+//! Words and meaning together: each arm finds its best under the same filters, and they are fused.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fuse::{self, Candidate, DEPTH, FEWEST, Plan};
+use super::{Arm, Finder};
+use crate::catalog::DocId;
+use crate::flow::meaning::{Dense, Meaning};
+use crate::index::search::{self, Found, Hit};
+use crate::index::vectors::Script;
+use crate::model::fault::Fault;
+
+/// What each arm says of a hit, with `--explain`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Arms {
+    /// What the words say; absent where they did not find it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<ArmScore>,
+    /// What the meaning says; absent where it waits for its vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dense: Option<ArmScore>,
+    /// What the memories most like it (or the one of which it is a translation) added to the fused score.
+    pub likes: f64,
+}
+
+/// What one arm says of a hit.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ArmScore {
+    /// Its place in the arm, from 1; absent where it is not among the best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// BM25 over the fields, or the cosine of question and best chunk, both seen from the mean of their language.
+    pub score: f64,
+    /// The same in standard deviations from the mean of the arm's best.
+    pub z: f64,
+}
+
+/// The means from which vectors are seen, by script.
+struct Means {
+    by: [Vec<f32>; 2],
+    apart: bool,
+}
+
+impl Means {
+    fn of(meaning: &Meaning) -> Means {
+        let [(latin, some), (cjk, others)] = Script::ALL.map(|script| meaning.mean(script));
+        if some >= FEWEST && others >= FEWEST {
+            return Means { by: [latin, cjk], apart: true };
+        }
+        let count = some + others;
+        // The mean of a few texts is what they say, not how the model sees the world.
+        let share = |part: usize| if count < FEWEST { 0.0 } else { part as f32 / count as f32 };
+        let both = latin.iter().zip(&cjk).map(|(a, b)| a * share(some) + b * share(others));
+        let both: Vec<f32> = both.collect();
+        Means { by: [both.clone(), both], apart: false }
+    }
+
+    fn seen(&self, vector: &[f32], script: Script) -> Option<Vec<f32>> {
+        fuse::seen_from(vector, &self.by[script.index()])
+    }
+}
+
+impl Finder {
+    /// The best of both arms (or of the meaning alone), fused, best first. `question` is the question's vector.
+    pub(super) fn fused(
+        &self,
+        meaning: &Meaning,
+        arm: Arm,
+        narrowed: &search::Request<'_>,
+        found: &Found,
+        question: (&str, &[f32]),
+    ) -> Result<Vec<Candidate>, Fault> {
+        let means = Means::of(meaning);
+        let script = Script::of(question.0);
+        let plan = Plan { script, apart: means.apart, words: arm != Arm::Dense };
+        let Some(vector) = means.seen(question.1, script) else { return Ok(Vec::new()) };
+        let mut candidates = self.near(meaning, &means, &vector, narrowed)?;
+        if plan.words {
+            add(&mut candidates, found, script, meaning, &means, &vector);
+        }
+        let path = |one: &Candidate| self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path);
+        // The direction of a memory as a whole.
+        let direction = |one: &Candidate| {
+            let mut sum = vec![0f32; vector.len()];
+            for (_, other) in meaning.vectors_of(DocId(one.doc)) {
+                sum.iter_mut().zip(&other).for_each(|(sum, value)| *sum += value);
+            }
+            means.seen(&crate::flow::meaning::unit(sum)?, one.script)
+        };
+        fuse::fuse(&mut candidates, &plan);
+        fuse::sort(&mut candidates, path);
+        if plan.words {
+            fuse::smooth(&mut candidates, &plan, direction);
+            fuse::sort(&mut candidates, path);
+            fuse::lift(&mut candidates, &plan, direction);
+            fuse::sort(&mut candidates, path);
+        }
+        Ok(candidates)
+    }
+
+    /// What the meaning finds, in each language by itself where there are two.
+    fn near(
+        &self,
+        meaning: &Meaning,
+        means: &Means,
+        vector: &[f32],
+        narrowed: &search::Request<'_>,
+    ) -> Result<Vec<Candidate>, Fault> {
+        let offsets = [0, 1].map(|at| -fuse::dot(vector, &means.by[at]));
+        let groups: &[Option<Script>] =
+            if means.apart { &[Some(Script::Latin), Some(Script::Cjk)] } else { &[None] };
+        let mut candidates = Vec::new();
+        for only in groups {
+            let dense = Dense { vector, only: *only, offsets, count: DEPTH };
+            let first = candidates.len();
+            for hit in meaning.nearest(&self.pair, &dense, narrowed)? {
+                let mut one = Candidate::new(hit.doc.0, hit.ord, hit.script);
+                let chunk = meaning.vector_of(hit.doc, hit.ord);
+                one.cosine = chunk.and_then(|chunk| similar(&chunk, vector, means, hit.script));
+                candidates.push(one);
+            }
+            let group: &mut [Candidate] = &mut candidates[first..];
+            group.sort_by(|a: &Candidate, b| b.cosine.unwrap_or(-1.0).total_cmp(&a.cosine.unwrap_or(-1.0)));
+            group.iter_mut().enumerate().for_each(|(at, one)| one.rank = Some(at + 1));
+        }
+        Ok(candidates)
+    }
+}
+
+/// The cosine of a chunk and a question that is seen from its mean.
+fn similar(chunk: &[f32], question: &[f32], means: &Means, script: Script) -> Option<f64> {
+    means.seen(chunk, script).map(|seen| f64::from(fuse::dot(&seen, question)))
+}
+
+/// Adds what the words found.
+fn add(
+    candidates: &mut Vec<Candidate>,
+    found: &Found,
+    script: Script,
+    meaning: &Meaning,
+    means: &Means,
+    vector: &[f32],
+) {
+    let known: HashMap<u64, usize> = candidates.iter().enumerate().map(|(at, one)| (one.doc, at)).collect();
+    for (rank, hit) in found.hits.iter().enumerate() {
+        let text = Some((rank + 1, hit.score));
+        if let Some(at) = known.get(&hit.doc) {
+            // The place where the words stand is shown.
+            candidates[*at].ord = hit.ord;
+            candidates[*at].text = text;
+            continue;
+        }
+        let doc = DocId(hit.doc);
+        let mut one = Candidate::new(hit.doc, hit.ord, meaning.script_of(doc).unwrap_or(script));
+        let all = meaning.vectors_of(doc).filter_map(|(_, chunk)| similar(&chunk, vector, means, one.script));
+        one.cosine = all.reduce(f64::max);
+        one.text = text;
+        candidates.push(one);
+    }
+}
+
+/// A candidate as a hit, with the parts of what its words score.
+pub(super) fn hit(one: &Candidate, found: &Found) -> Hit {
+    let parts = one.text.and_then(|(rank, _)| found.hits.get(rank - 1)).map(|hit| hit.parts.clone());
+    Hit { doc: one.doc, ord: one.ord, score: one.score, parts: parts.unwrap_or_default() }
+}
+
+/// What the arms say of a candidate.
+pub(super) fn arms(one: &Candidate) -> Arms {
+    let round = |value: f64| (value * 1e6).round() / 1e6;
+    let score = |rank, score, z| ArmScore { rank, score: round(score), z: round(z) };
+    Arms {
+        text: one.text.map(|(rank, words)| score(Some(rank), words, one.z[0])),
+        dense: one.cosine.map(|cosine| score(one.rank, cosine, one.z[1])),
+        likes: round(one.likes),
+    }
+}
