@@ -41,6 +41,7 @@ Examples:
   runebook find deploy --type procedural --since 30d -n 5
   runebook find seats --rev yesterday       as main was at the end of that day; also 7d, a date, a commit
   runebook find seats --rev 7k3qm2xd        main with what an open proposal changes
+  runebook find --lexical 'error 403'       by words alone, though there is a model
   runebook find HTTP-403 --json | jq -r '.hits[].path'")]
 pub(crate) struct Args {
     /// What to look for
@@ -73,7 +74,10 @@ pub(crate) struct Args {
     /// Search as of a commit, a date (2026-11-28, 7d, yesterday) or with what a proposal changes
     #[arg(long, value_name = "REV", conflicts_with = "main")]
     rev: Option<String>,
-    /// Show what each word adds to the scores
+    /// Go by words alone, though there is a model
+    #[arg(long)]
+    lexical: bool,
+    /// Show what each word adds to the scores, and what words and meaning say
     #[arg(long)]
     explain: bool,
 }
@@ -93,7 +97,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         main: args.main,
         rev: args.rev,
         explain: args.explain,
-        arm: find::Arm::default(),
+        arm: if args.lexical { find::Arm::Text } else { find::Arm::Fused },
     };
     let bar = Bar::new(session);
     let answer = find::find(&vault, &access, &request, &bar)?;
@@ -105,6 +109,10 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         session.out.note(format!("note: {note}"));
     }
     pending(&answer.freshness, session);
+    let because = answer.lexical_because.as_deref().filter(|_| !args.lexical);
+    if let Some(because) = because {
+        session.out.detail(format!("by words alone: {because}"));
+    }
     if session.out.json {
         session.out.document(&answer);
     } else if answer.hits.is_empty() {
@@ -207,10 +215,35 @@ fn show_place(hit: &FindHit, session: &mut Session<'_>) {
         let line = format!("  {}", marked(hit, session));
         session.out.line(line);
     }
+    if let Some(arms) = &hit.arms {
+        for line in arms_of(arms, hit.score) {
+            session.out.line(session.out.paint(Tone::Dim, line));
+        }
+    }
     for part in &hit.explain {
         let line = format!("  {:>9.4}  {:<9} {}", part.score, part.field, part.term);
         session.out.line(session.out.paint(Tone::Dim, line));
     }
+}
+
+/// What words and meaning say of a hit, line by line.
+fn arms_of(arms: &find::Arms, score: f64) -> Vec<String> {
+    let line = |name: &str, arm: &Option<find::ArmScore>, none: &str| match arm {
+        Some(arm) => {
+            let rank = arm.rank.map_or_else(|| "-".to_owned(), |rank| format!("#{rank}"));
+            format!("  {:>9.4}  {name:<9} {rank}, z {:+.2}", arm.score, arm.z)
+        }
+        None => format!("  {:>9}  {name:<9} {none}", "-"),
+    };
+    let mut lines = vec![
+        format!("  {score:>9.4}  together"),
+        line("words", &arms.text, "did not find it"),
+        line("meaning", &arms.dense, "waits for its vector"),
+    ];
+    if arms.likes != 0.0 {
+        lines.push(format!("  {:>9.4}  likes     what resembles it adds", arms.likes));
+    }
+    lines
 }
 
 fn marked(hit: &FindHit, session: &Session<'_>) -> String {
@@ -255,6 +288,10 @@ fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>
         "try fewer or other words, or `runebook grep` for the exact letters"
     };
     session.out.note(format!("hint: {hint}"));
+    let because = answer.lexical_because.as_deref().filter(|why| why.starts_with("no model"));
+    if let Some(because) = because.filter(|_| !answer.notes.iter().any(|note| note.contains("no model"))) {
+        session.out.note(format!("by words alone: {because}"));
+    }
 }
 
 fn shortened(text: &str) -> String {

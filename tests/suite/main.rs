@@ -27,6 +27,7 @@ mod forge;
 mod heal;
 mod heal_later;
 mod heavy_links;
+mod hybrid;
 mod index;
 mod init;
 mod layers;

@@ -76,7 +76,7 @@ const ACTORS: &str = "actors:
   - {id: narrow, kind: agent, family: claude, email: n@agents.example.org, roles: [propose], reads: ['user/s*']}
 ";
 
-fn filled() -> Sandbox {
+pub(super) fn filled() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&["init"]).ok();
     let write = |path: &str, front: &str, body: &str| {
@@ -233,15 +233,19 @@ fn real() -> Option<(PathBuf, PathBuf)> {
 }
 
 /// A vault with a model in use.
-struct Embedding {
-    sandbox: Sandbox,
+pub(super) struct Embedding {
+    pub(super) sandbox: Sandbox,
     runtime: PathBuf,
 }
 
 impl Embedding {
     fn new() -> Option<Embedding> {
+        Embedding::over(filled)
+    }
+
+    pub(super) fn over(sandbox: impl FnOnce() -> Sandbox) -> Option<Embedding> {
         let (model, runtime) = real()?;
-        let sandbox = filled();
+        let sandbox = sandbox();
         let embedding = Embedding { sandbox, runtime };
         embedding.install(&model, "small", "passage: ");
         Some(embedding)
@@ -270,7 +274,7 @@ impl Embedding {
         std::fs::write(to.join("model.yaml"), description.to_string()).unwrap();
     }
 
-    fn run_with(&self, vars: &[(&str, &str)], args: &[&str]) -> Run {
+    pub(super) fn run_with(&self, vars: &[(&str, &str)], args: &[&str]) -> Run {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_runebook"));
         command.env("RUNEBOOK_MODEL", "small").env("ORT_DYLIB_PATH", &self.runtime);
         command.envs(vars.iter().copied());
@@ -282,7 +286,7 @@ impl Embedding {
         }
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(super) fn run(&self, args: &[&str]) -> Run {
         self.run_with(&[], args)
     }
 

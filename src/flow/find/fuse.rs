@@ -235,3 +235,100 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
 pub(super) fn seen_from(vector: &[f32], mean: &[f32]) -> Option<Vec<f32>> {
     unit(vector.iter().zip(mean).map(|(value, mean)| value - mean).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(doc: u64, script: Script, text: Option<f64>, cosine: Option<f64>) -> Candidate {
+        let mut one = Candidate::new(doc, 0, script);
+        one.text = text.map(|score| (1, score));
+        one.cosine = cosine;
+        one.rank = cosine.map(|_| 1);
+        one
+    }
+
+    fn order(candidates: &[Candidate]) -> Vec<u64> {
+        candidates.iter().map(|one| one.doc).collect()
+    }
+
+    const LATIN: Plan = Plan { script: Script::Latin, apart: false, words: true };
+
+    #[test]
+    fn what_both_arms_find_is_before_what_one_finds() {
+        let latin = Script::Latin;
+        let mut all = vec![
+            one(1, latin, Some(9.0), Some(0.1)),
+            one(2, latin, Some(8.0), Some(0.5)),
+            one(3, latin, None, Some(0.55)),
+            one(4, latin, None, Some(0.1)),
+        ];
+        fuse(&mut all, &LATIN);
+        sort(&mut all, |one| one.doc);
+        assert_eq!(order(&all), [2, 1, 3, 4]);
+        // Without words it is the order of the cosines.
+        fuse(&mut all, &Plan { words: false, ..LATIN });
+        sort(&mut all, |one| one.doc);
+        assert_eq!(order(&all), [3, 2, 1, 4]);
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_what_is_given_and_one_alone_has_a_score() {
+        let mut all: Vec<Candidate> = (1..4).map(|doc| one(doc, Script::Latin, None, Some(0.5))).collect();
+        fuse(&mut all, &LATIN);
+        assert!(all.iter().all(|one| one.score == 0.0));
+        sort(&mut all, |one| std::cmp::Reverse(one.doc));
+        assert_eq!(order(&all), [3, 2, 1]);
+        fuse(&mut [], &LATIN);
+    }
+
+    #[test]
+    fn what_waits_for_its_vector_is_judged_by_its_words() {
+        let mut all =
+            vec![one(1, Script::Latin, Some(9.0), None), one(2, Script::Latin, Some(1.0), Some(0.9))];
+        all.push(one(3, Script::Latin, None, Some(0.1)));
+        fuse(&mut all, &LATIN);
+        assert_eq!(all[0].z[0], all[0].z[1]);
+        assert!((all[0].score - all[0].z[0]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_translation_rises_to_its_original_and_stays_behind_it() {
+        let plan = Plan { apart: true, ..LATIN };
+        let mut all: Vec<Candidate> = (0..6)
+            .map(|n| one(n, Script::Latin, Some(10.0 - n as f64), Some(0.9 - n as f64 / 10.0)))
+            .collect();
+        all.extend((10..16).map(|n| one(n, Script::Cjk, None, Some(0.1 + n as f64 / 100.0))));
+        fuse(&mut all, &plan);
+        sort(&mut all, |one| one.doc);
+        let axis = |one: &Candidate| {
+            let mut vector = vec![0.0; 20];
+            // 10 says what 0 says; the others are alone.
+            vector[if one.doc == 10 { 0 } else { one.doc as usize }] = 1.0;
+            Some(vector)
+        };
+        let place = |all: &[Candidate], doc| order(all).iter().position(|other| *other == doc).unwrap();
+        assert!(place(&all, 10) > 5);
+        lift(&mut all, &plan, axis);
+        sort(&mut all, |one| one.doc);
+        let (original, translation) = (place(&all, 0), place(&all, 10));
+        assert!(original == 0 && translation > original && translation < 5, "{:?}", order(&all));
+    }
+
+    #[test]
+    fn likes_hold_each_other_up() {
+        let mut all: Vec<Candidate> =
+            (0..8).map(|n| one(n, Script::Latin, Some(8.0 - n as f64), Some(0.5))).collect();
+        fuse(&mut all, &LATIN);
+        sort(&mut all, |one| one.doc);
+        // 0 and 6 point one way, everything else each its own.
+        let axis = |one: &Candidate| {
+            let mut vector = vec![0.0; 8];
+            vector[if one.doc == 6 { 0 } else { one.doc as usize }] = 1.0;
+            Some(vector)
+        };
+        smooth(&mut all, &LATIN, axis);
+        let by = |doc: u64| all.iter().find(|one| one.doc == doc).unwrap().likes;
+        assert!(by(6) > 0.0 && by(0) < 0.0 && by(3) == 0.0);
+    }
+}

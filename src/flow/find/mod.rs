@@ -213,6 +213,10 @@ impl Finder {
         };
         let question = asked.question.as_deref().ok_or_else(|| Lexical::by("the query has no free words"))?;
         if meaning.embedded() == 0 {
+            if meaning.pending() <= FEW {
+                // Little waits, and was not embedded: the model may say why.
+                locked(asker).vector(question)?;
+            }
             return Err(Lexical::by("nothing is embedded yet (`runebook reindex` does it)"));
         }
         Ok((meaning, locked(asker).vector(question)?))

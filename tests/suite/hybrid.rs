@@ -1,0 +1,176 @@
+//! `find` by words and meaning together. With the real model where the machine has it (see `models.rs`).
+
+use crate::meaning::{Embedding, filled};
+use crate::support::{Run, Sandbox};
+
+/// Notes about different things, in English and in Chinese; none is another one's translation.
+const ENGLISH: [&str; 22] = [
+    "The cat sleeps on the sofa all afternoon.",
+    "Rotate the database password every ninety days.",
+    "The train to Hamburg leaves from platform seven.",
+    "Bake the bread at two hundred and thirty degrees.",
+    "Grandmother was born in a village by the sea.",
+    "The invoice must be paid within thirty days.",
+    "Use a mutex where two threads write the same list.",
+    "The dentist has moved to the second floor.",
+    "Tomatoes want sun and water every evening.",
+    "The bicycle needs a new chain before spring.",
+    "Our landlord promised to repair the heating.",
+    "The violin lesson is on Thursday at five.",
+    "The court decided that the contract was void.",
+    "Glaciers have lost a third of their ice.",
+    "She swims forty lengths before breakfast.",
+    "The telescope shows the rings of Saturn.",
+    "Vaccines train the immune system.",
+    "The museum is closed on Mondays.",
+    "Chess openings: avoid moving the queen early.",
+    "The tax office wants the form in duplicate.",
+    "Coffee beans keep best in a dark, cool tin.",
+    "The lighthouse keeper writes a poem each night.",
+];
+const CHINESE: [&str; 22] = [
+    "服务器每天凌晨三点自动备份数据。",
+    "他喜欢坐飞机靠窗的座位。",
+    "奶奶做的红烧肉要小火炖两个小时。",
+    "会议室的投影仪坏了，需要报修。",
+    "孩子下周开始上小学一年级。",
+    "这条河夏天常常发洪水。",
+    "房租每个月五号之前转账。",
+    "医生建议每天走一万步。",
+    "这本小说的结局很悲伤。",
+    "新买的相机可以拍星空。",
+    "公司规定出差要提前申请。",
+    "茶叶要放在干燥的地方保存。",
+    "足球队上周末输了两个球。",
+    "电脑的内存不够，程序经常卡死。",
+    "春节期间高速公路免费通行。",
+    "老师让学生每天背十个单词。",
+    "这家面馆的牛肉面最好吃。",
+    "邻居家的狗晚上总是叫。",
+    "护照还有半年就要过期了。",
+    "花园里的玫瑰长了蚜虫。",
+    "股票市场今天大跌。",
+    "地铁十号线正在维修。",
+];
+
+fn two_languages() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).ok();
+    for (at, text) in ENGLISH.iter().enumerate() {
+        sandbox.write(&format!("notes/en{at:02}.md"), format!("---\ntype: semantic\n---\n{text}\n"));
+    }
+    for (at, text) in CHINESE.iter().enumerate() {
+        sandbox.write(&format!("notes/zh{at:02}.md"), format!("---\ntype: semantic\n---\n{text}\n"));
+    }
+    sandbox
+}
+
+fn paths(run: &Run) -> Vec<String> {
+    let answer = run.json();
+    let hits = answer["hits"].as_array().unwrap();
+    hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_is_meant_is_found_in_both_languages() {
+    let Some(vault) = Embedding::over(two_languages) else { return };
+    vault.run(&["reindex"]).ok();
+    let find = |query: &str| {
+        let run = vault.run(&["find", query, "--json", "-n", "10"]).ok();
+        assert_eq!((run.json()["mode"].as_str(), run.err.as_str()), (Some("hybrid"), ""));
+        paths(&run)
+    };
+    // A word that no note has.
+    assert_eq!(find("kitty")[0], "notes/en00.md");
+    vault.run(&["find", "kitty", "--lexical"]).fails(1);
+    let among = |query: &str, path: &str, places: usize| {
+        let found = find(query);
+        assert!(found[..places].contains(&path.to_owned()), "{query}: {found:?}");
+    };
+    among("猫在哪里睡觉？", "notes/en00.md", 5);
+    among("多久要更换一次数据库的密码？", "notes/en01.md", 5);
+    among("when does the passport expire", "notes/zh18.md", 5);
+    among("which seat does he like on a plane", "notes/zh01.md", 5);
+    // And what has the words is still first.
+    among("服务器备份", "notes/zh00.md", 1);
+    among("platform seven", "notes/en02.md", 1);
+    // The same question gets the same answer, to the last bit.
+    let once = || vault.run(&["find", "who repairs things", "--json", "--explain", "-n", "40"]).ok().json();
+    assert_eq!(once()["hits"], once()["hits"]);
+    let told = vault.run(&["find", "kitty", "--explain", "-n", "1"]).ok();
+    assert!(told.out.contains("cat sleeps"), "the best chunk is shown: {}", told.out);
+    assert!(
+        told.out.contains("words     did not find it") && told.out.contains("meaning   #1"),
+        "{}",
+        told.out
+    );
+    let cases = "version: 1\ncases:\n  - {id: cat, query: kitty, relevant: [notes/en00.md]}\n";
+    vault.sandbox.write("cases.yaml", cases);
+    let answer = vault.run(&["eval", "cases.yaml", "--json"]).ok().json();
+    let arms: Vec<(&str, f64)> = (answer["arms"].as_array().unwrap().iter())
+        .map(|arm| (arm["arm"].as_str().unwrap(), arm["all"]["measures"]["mrr"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(arms, [("grep", 0.0), ("bm25", 0.0), ("text", 0.0), ("dense", 1.0), ("fused", 1.0)]);
+}
+
+#[test]
+fn filters_and_rights_hold_in_both_arms() {
+    let Some(vault) = Embedding::over(filled) else { return };
+    vault.run(&["reindex"]).ok();
+    let find = |args: &[&str]| {
+        let all = [&["find", "--json", "-n", "500"], args].concat();
+        let run = vault.run(&all).ok();
+        assert_eq!(run.json()["mode"], "hybrid", "{args:?}");
+        paths(&run)
+    };
+    let glass = "pane of glass to look through";
+    assert!(find(&[glass]).contains(&"user/secret.md".to_owned()));
+    for actor in ["claude", "narrow"] {
+        let found = find(&["--as", actor, glass]);
+        assert!(!found.is_empty() && !found.contains(&"user/secret.md".to_owned()), "{actor}: {found:?}");
+    }
+    assert!(find(&["--as", "narrow", glass]).iter().all(|path| path.starts_with("user/s")));
+    assert_eq!(find(&[glass, "--type", "procedural"]), ["resources/deploy.md"]);
+    assert_eq!(find(&[glass, "--path", "user/s*.md"]), ["user/seats.md", "user/secret.md"]);
+    let without = find(&[&format!("{glass} -deploy")]);
+    assert!(without.len() > 3 && !without.contains(&"resources/deploy.md".to_owned()), "{without:?}");
+    let mut phrase = find(&[&format!("{glass} \"exactly so\"")]);
+    phrase.sort();
+    assert_eq!(phrase, ["agent/twin.md", "user/seats.md"]);
+    // Equal ones in the order of their paths.
+    let seats: Vec<String> = find(&["seats"]).into_iter().take(2).collect();
+    assert_eq!(seats, ["agent/twin.md", "user/seats.md"]);
+    // Where nothing is to be understood, words decide.
+    for query in ["\"exactly so\"", "tag:travel", "-deploy"] {
+        let run = vault.run(&["find", "--json", query]).ok();
+        assert_eq!((run.json()["mode"].as_str(), run.err.as_str()), (Some("lexical"), ""), "{query}");
+    }
+    // What was just saved is found by its meaning at once; the library that is gone is told in one line.
+    vault.sandbox.write("user/new.md", "The kitten purrs.\n");
+    let run = vault.run(&["find", "small cat makes a sound", "--json", "-n", "1"]).ok();
+    assert_eq!(
+        (paths(&run), run.json()["freshness"]["unembedded"].as_u64()),
+        (vec!["user/new.md".to_owned()], None)
+    );
+    let gone = vault.run_with(&[("ORT_DYLIB_PATH", "/nowhere/lib.so")], &["find", "window", "--json"]).ok();
+    assert_eq!(gone.json()["mode"], "lexical");
+    assert!(gone.err.contains("note: lexical only: no model ("), "{}", gone.err);
+    assert_eq!(gone.err.lines().count(), 1, "{}", gone.err);
+}
+
+#[test]
+fn without_a_model_words_alone_answer_and_say_so_where_one_was_chosen() {
+    let sandbox = filled();
+    let quiet = sandbox.run(&["find", "window"]).ok();
+    assert!(!quiet.err.contains("model"), "nobody chose one: {}", quiet.err);
+    let json = sandbox.run(&["find", "window", "--json"]).ok().json();
+    assert_eq!(json["mode"], "lexical");
+    assert!(json["lexical_because"].as_str().unwrap().starts_with("no model ("), "{json}");
+    let nothing = sandbox.run(&["find", "zebra"]).fails(1);
+    assert_eq!(nothing.err.matches("by words alone: no model (").count(), 1, "{}", nothing.err);
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_runebook"));
+    let output = command.env("RUNEBOOK_MODEL", "absent").args(["find", "window"]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("note: lexical only: no model (`absent`, chosen by RUNEBOOK_MODEL"), "{err}");
+    assert!(output.status.success());
+}
