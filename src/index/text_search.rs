@@ -369,7 +369,8 @@ fn sort(hits: &mut Vec<Hit>, limit: usize, path_of: &dyn Fn(u64) -> String) {
     if let Some(last) = last {
         hits.truncate(hits.partition_point(|hit| hit.score >= last));
     }
-    hits.sort_by_cached_key(|hit| path_of(hit.doc));
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+    for equal in hits.chunk_by_mut(|a, b| a.score == b.score).filter(|equal| equal.len() > 1) {
+        equal.sort_by_cached_key(|hit| path_of(hit.doc));
+    }
     hits.truncate(limit);
 }

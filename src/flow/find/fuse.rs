@@ -25,8 +25,14 @@ const NEAREST: usize = 4;
 const SHARE: f64 = 0.35;
 /// A translation takes this share of its original's score…
 const LIFT: f64 = 0.5;
+/// …where both point the same way at least so far…
+const TRANSLATION: f64 = 0.5;
 /// …and stays this much behind it.
 const BEHIND: f64 = 0.01;
+/// How many of the best are looked at with what stands around them.
+pub(super) const LENDING: usize = 128;
+/// The least cosine at which a memory that has none of the words is an answer.
+const LEAST_COSINE: f64 = 0.15;
 /// A deviation below that is none.
 const LEAST: f64 = 1e-6;
 
@@ -44,6 +50,8 @@ pub(super) struct Candidate {
     /// The cosine of the question and its best chunk, both seen from the mean of their language; none where it has no
     /// vector yet.
     pub(super) cosine: Option<f64>,
+    /// The same with what its neighbours in a row have, where it stands in one.
+    pub(super) row: Option<f64>,
     /// Both scores in standard deviations.
     pub(super) z: [f64; 2],
     /// The fused score.
@@ -55,7 +63,41 @@ pub(super) struct Candidate {
 impl Candidate {
     pub(super) fn new(doc: u64, ord: u64, script: Script) -> Candidate {
         let (z, score, likes) = ([0.0; 2], 0.0, 0.0);
-        Candidate { doc, ord, script, text: None, rank: None, cosine: None, z, score, likes }
+        Candidate { doc, ord, script, text: None, rank: None, cosine: None, row: None, z, score, likes }
+    }
+}
+
+impl Candidate {
+    fn meant(&self) -> Option<f64> {
+        self.row.or(self.cosine)
+    }
+}
+
+/// Leaves out what neither words nor meaning speak for: a model puts something nearest to every question. Only where
+/// cosines are seen from a mean do they tell that.
+pub(super) fn sift(candidates: &mut Vec<Candidate>) {
+    candidates.retain(|one| one.text.is_some() || one.cosine.is_none_or(|cosine| cosine >= LEAST_COSINE));
+}
+
+/// What the memories in a row around one lend to its cosine, by their distance. As with the words, what was said just
+/// before and after tells what is spoken of.
+const LENT: [f64; 2] = [0.2, 0.1];
+
+/// Lends the best, which come first, of what stands around them: `around` gives cosines and distances.
+pub(super) fn lend(candidates: &mut [Candidate], around: impl Fn(u64) -> Vec<(f64, usize)>) {
+    let all: Vec<f64> =
+        candidates.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine).collect();
+    let (mean, _) = spread(all.into_iter(), 0);
+    for one in candidates.iter_mut().take(LENDING) {
+        let Some(cosine) = one.cosine else { continue };
+        let (mut sum, mut squares) = (cosine - mean, 1.0);
+        for (other, distance) in around(one.doc) {
+            let share = LENT.get(distance.saturating_sub(1)).copied().unwrap_or(0.0);
+            sum += share * (other - mean);
+            squares += share * share;
+        }
+        // The same spread as before, so that who has neighbours is neither favoured nor put back.
+        one.row = (squares > 1.0).then(|| mean + sum / f64::sqrt(squares));
     }
 }
 
@@ -117,12 +159,12 @@ fn fuse_group(group: &mut [&mut Candidate], plan: &Plan, abroad: bool) {
     };
     let of_words =
         spread(group.iter().filter(|one| one.text.is_some()).map(|one| words(one)), group.len().min(DEPTH));
-    let of_meaning = spread(group.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine), 0);
+    let of_meaning = spread(group.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.meant()), 0);
     let weight = plan.meaning(abroad);
     for one in group.iter_mut() {
         one.z[0] = z(words(one), of_words);
         // What waits for its vector is judged by its words alone.
-        one.z[1] = one.cosine.map_or(one.z[0], |cosine| z(cosine, of_meaning));
+        one.z[1] = one.meant().map_or(one.z[0], |cosine| z(cosine, of_meaning));
         one.score = (1.0 - weight) * one.z[0] + weight * one.z[1];
     }
     if plan.apart {
@@ -202,15 +244,17 @@ pub(super) fn lift(
             .iter()
             .copied()
             .max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
-            .filter(|other| score(other) > 0.0)
+            .filter(|other| score(other) >= TRANSLATION)
     };
     for at in &abroad {
         let Some(original) = nearest(*at, &home) else { continue };
         if nearest(original, &abroad) == Some(*at) {
             let (own, others) = (candidates[*at].score, candidates[original].score);
             let lifted = (LIFT * own + (1.0 - LIFT) * others).min(others - BEHIND);
-            candidates[*at].likes += lifted - own;
-            candidates[*at].score = lifted;
+            if lifted > own {
+                candidates[*at].likes += lifted - own;
+                candidates[*at].score = lifted;
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fuse::{self, Candidate, DEPTH, FEWEST, Plan};
+use super::fuse::{self, Candidate, DEPTH, FEWEST, LENDING, Plan};
 use super::{Arm, Finder};
 use crate::catalog::DocId;
 use crate::flow::meaning::{Dense, Meaning};
@@ -42,20 +42,22 @@ pub struct ArmScore {
 struct Means {
     by: [Vec<f32>; 2],
     apart: bool,
+    /// Whether there are enough texts for a mean.
+    tell: bool,
 }
 
 impl Means {
     fn of(meaning: &Meaning) -> Means {
         let [(latin, some), (cjk, others)] = Script::ALL.map(|script| meaning.mean(script));
         if some >= FEWEST && others >= FEWEST {
-            return Means { by: [latin, cjk], apart: true };
+            return Means { by: [latin, cjk], apart: true, tell: true };
         }
         let count = some + others;
         // The mean of a few texts is what they say, not how the model sees the world.
         let share = |part: usize| if count < FEWEST { 0.0 } else { part as f32 / count as f32 };
         let both = latin.iter().zip(&cjk).map(|(a, b)| a * share(some) + b * share(others));
         let both: Vec<f32> = both.collect();
-        Means { by: [both.clone(), both], apart: false }
+        Means { by: [both.clone(), both], apart: false, tell: count >= FEWEST }
     }
 
     fn seen(&self, vector: &[f32], script: Script) -> Option<Vec<f32>> {
@@ -92,13 +94,52 @@ impl Finder {
         };
         fuse::fuse(&mut candidates, &plan);
         fuse::sort(&mut candidates, path);
+        if self.lent(meaning, &means, &vector, narrowed, &mut candidates)? {
+            fuse::fuse(&mut candidates, &plan);
+            fuse::sort(&mut candidates, path);
+        }
         if plan.words {
             fuse::smooth(&mut candidates, &plan, direction);
             fuse::sort(&mut candidates, path);
             fuse::lift(&mut candidates, &plan, direction);
             fuse::sort(&mut candidates, path);
         }
+        if means.tell {
+            fuse::sift(&mut candidates);
+        }
         Ok(candidates)
+    }
+
+    /// Adds what stands around the best in their rows to their cosines. Says whether anything does.
+    fn lent(
+        &self,
+        meaning: &Meaning,
+        means: &Means,
+        vector: &[f32],
+        narrowed: &search::Request<'_>,
+        candidates: &mut [Candidate],
+    ) -> Result<bool, Fault> {
+        let best = candidates.iter().take(LENDING);
+        let best: Vec<(u64, u32)> =
+            best.filter_map(|one| Some((one.doc, u32::try_from(one.ord).ok()?))).collect();
+        let rows = self.pair.text.neighbours(narrowed, meaning.addresses(), &best)?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let mut known: HashMap<u64, f64> =
+            candidates.iter().filter_map(|one| Some((one.doc, one.cosine?))).collect();
+        for (doc, _) in rows.values().flatten() {
+            if !known.contains_key(doc)
+                && let Some(cosine) = nearest_chunk(meaning, DocId(*doc), vector, means)
+            {
+                known.insert(*doc, cosine);
+            }
+        }
+        fuse::lend(candidates, |doc| {
+            let near = rows.get(&doc).into_iter().flatten();
+            near.filter_map(|(doc, distance)| Some((*known.get(doc)?, *distance))).collect()
+        });
+        Ok(true)
     }
 
     /// What the meaning finds, in each language by itself where there are two.
@@ -135,6 +176,13 @@ fn similar(chunk: &[f32], question: &[f32], means: &Means, script: Script) -> Op
     means.seen(chunk, script).map(|seen| f64::from(fuse::dot(&seen, question)))
 }
 
+/// The cosine of a question and the nearest chunk of a memory.
+fn nearest_chunk(meaning: &Meaning, doc: DocId, question: &[f32], means: &Means) -> Option<f64> {
+    let script = meaning.script_of(doc)?;
+    let chunks = meaning.vectors_of(doc).filter_map(|(_, chunk)| similar(&chunk, question, means, script));
+    chunks.reduce(f64::max)
+}
+
 /// Adds what the words found.
 fn add(
     candidates: &mut Vec<Candidate>,
@@ -155,8 +203,7 @@ fn add(
         }
         let doc = DocId(hit.doc);
         let mut one = Candidate::new(hit.doc, hit.ord, meaning.script_of(doc).unwrap_or(script));
-        let all = meaning.vectors_of(doc).filter_map(|(_, chunk)| similar(&chunk, vector, means, one.script));
-        one.cosine = all.reduce(f64::max);
+        one.cosine = nearest_chunk(meaning, doc, vector, means);
         one.text = text;
         candidates.push(one);
     }

@@ -133,6 +133,11 @@ impl Meaning {
         self.rows_of(doc).filter_map(|(ord, row)| Some((ord, self.store.vector(row)?)))
     }
 
+    /// Where the chunks are in the text index.
+    pub(super) fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
     /// The vector of a chunk.
     pub(super) fn vector_of(&self, doc: DocId, ord: u64) -> Option<Vec<f32>> {
         self.rows_at(doc).find(|(at, _)| *at == ord).and_then(|(_, row)| self.store.vector(row))
