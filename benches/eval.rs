@@ -3,7 +3,8 @@
 //!
 //! The first three stand in DATA_DIR as BEIR lays them out (`<name>/corpus.jsonl`, `queries.jsonl`,
 //! `qrels/test.tsv`; STARD's is `stard-gold`), LoCoMo as `locomo10.json`. Vaults are kept in the system's directory for
-//! temporary files, under a hash of what they were made from.
+//! temporary files, under a hash of what they were made from. The arms that go by meaning need a model in use
+//! (`runebook model list`); texts are embedded once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -135,7 +136,7 @@ fn is_even(id: &str) -> bool {
 
 fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm, Vec<Asked>>) -> Result<()> {
     let dir = made(&collection)?;
-    let env = support::env_with_model(&dir)?;
+    let env = support::env_with_model(&dir);
     let vault = Vault::open(&env, &dir)?;
     sync::ensure(&vault, &Silent)?;
     meaning::catch_up(&vault, &Silent)?;

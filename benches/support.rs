@@ -6,8 +6,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use runebook::flow::models::{self, Import, Said};
-use runebook::flow::progress::Silent;
 use runebook::model::clock::{Cancel, Clock, Entropy, Env};
 
 /// An environment that stands in a vault.
@@ -21,27 +19,15 @@ pub(crate) fn env(dir: &Path) -> Env {
     }
 }
 
-/// An environment that stands in a vault and has a model, where `RUNEBOOK_TEST_MODEL` names the directory of one and
-/// `RUNEBOOK_TEST_RUNTIME` the runtime's library. The model is brought into a directory of its own.
-pub(crate) fn env_with_model(dir: &Path) -> Result<Env> {
+/// An environment that stands in a vault and has the model of whoever runs this, if there is one.
+pub(crate) fn env_with_model(dir: &Path) -> Env {
     let mut env = env(dir);
-    let named = |name: &str| std::env::var(name).ok();
-    let (Some(model), Some(runtime)) = (named("RUNEBOOK_TEST_MODEL"), named("RUNEBOOK_TEST_RUNTIME")) else {
-        env.vars.insert("RUNEBOOK_MODEL".to_owned(), "none".to_owned());
-        return Ok(env);
-    };
-    let home = std::env::temp_dir().join("runebook-eval").join("home");
-    std::fs::create_dir_all(&home)?;
-    env.vars.insert("HOME".to_owned(), home.display().to_string());
-    env.vars.insert("ORT_DYLIB_PATH".to_owned(), runtime);
-    let name = Path::new(&model).file_name().and_then(|name| name.to_str()).unwrap_or("model").to_owned();
-    env.vars.insert("RUNEBOOK_MODEL".to_owned(), name.clone());
-    if models::choose(&env, None).is_err() {
-        let said = Said { name: Some(name.parse()?), ..Said::default() };
-        let import = Import { directory: model.into(), said, replace: true, runtime: None };
-        models::import(&env, &import, &Silent)?;
+    for name in ["HOME", "XDG_DATA_HOME", "RUNEBOOK_MODEL", "ORT_DYLIB_PATH"] {
+        if let Ok(value) = std::env::var(name) {
+            env.vars.insert(name.to_owned(), value);
+        }
     }
-    Ok(env)
+    env
 }
 
 pub(crate) fn timed<T>(run: impl FnOnce() -> Result<T>) -> Result<Duration> {
