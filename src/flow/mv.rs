@@ -164,7 +164,7 @@ pub fn rename_part(
 }
 
 /// Gives a file or directory its new name.
-fn place_anew(
+pub(super) fn place_anew(
     kind: Stands,
     (old, source): (&VaultPath, &Path),
     (new, target): (&VaultPath, &Path),

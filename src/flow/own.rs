@@ -113,6 +113,7 @@ impl Explain for OwnError {
         match self {
             OwnError::Agent { verb, .. } => Some(match *verb {
                 "mv" => "propose it: `runebook propose new`, then `runebook propose mv`".to_owned(),
+                "hooks install" | "hooks uninstall" => "ask a person to run it in this clone".to_owned(),
                 "rm" => "propose it: `runebook propose new`, then `runebook propose rm`".to_owned(),
                 _ => "propose it: `runebook propose new`, then `runebook propose write`".to_owned(),
             }),

@@ -115,7 +115,7 @@ impl<'e> Vault<'e> {
         let text = match repo.work_dir() {
             Some(root) => {
                 let path = root.join(CONFIG);
-                match std::fs::read_to_string(&path) {
+                match read_settings(&path) {
                     Ok(text) => Some(text),
                     Err(why) if why.kind() == std::io::ErrorKind::NotFound => None,
                     Err(why) => return Err(VaultError::Read { path, why }.into()),
@@ -195,6 +195,16 @@ fn foreign(repo: &Repo) -> Foreign {
     };
     let tree = head.and_then(|oid| repo.tree_of(oid).ok());
     Foreign::of(|name| repo.file_at(tree?, &VaultPath::parse(name).ok()?).ok().flatten())
+}
+
+/// The text of the settings. What is no plain file would never end, or be waited for.
+fn read_settings(path: &Path) -> std::io::Result<String> {
+    const MOST: u64 = 4 << 20;
+    let data = std::fs::metadata(path)?;
+    if !data.is_file() || data.len() > MOST {
+        return Err(std::io::Error::other("it is no plain file of at most 4 MB"));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// The bytes of a plain file that is not larger than settings are.

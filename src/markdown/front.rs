@@ -269,8 +269,11 @@ fn typed(front: &mut Front, entries: &[Entry], names: &BTreeMap<String, String>)
     fields.trust = one_of("trust", TRUSTS);
     fields.confidence = share("confidence");
     fields.importance = share("importance");
-    fields.sensitivity =
-        get("sensitivity").filter(|node| !node.json().is_null()).map(|node| sensitivity(node.text()));
+    // A name of the vault's own for it stands beside ours, not in its place: settings that nobody approved yet lay
+    // nothing open.
+    let ours = entries.iter().find(|entry| entry.key == "sensitivity").map(|entry| &entry.value);
+    let said = [get("sensitivity"), ours].into_iter().flatten().filter(|node| !node.json().is_null());
+    fields.sensitivity = said.map(|node| sensitivity(node.text())).max();
     fields.status = one_of("status", STATUSES);
     fields.aliases = words("aliases", "alias").map(|node| list(node, &[','])).unwrap_or_default();
     if let Some(node) = words("tags", "tag") {
@@ -299,15 +302,17 @@ fn sensitivity(value: Option<&str>) -> Sensitivity {
 
 /// What a head that no parser reads says of its sensitivity, line by line.
 pub(super) fn by_eye(head: &str, names: &BTreeMap<String, String>) -> Option<Sensitivity> {
-    let wanted = names.get("sensitivity").map_or("sensitivity", String::as_str);
-    lines(head).take(MAX_LINES).find_map(|line| {
-        let (key, value) = line.split_once([':', '：', '='])?;
-        if key.trim().trim_matches(['"', '\'']) != wanted {
-            return None;
-        }
-        let value = value.split('#').next().unwrap_or_default().trim();
-        Some(sensitivity(Some(value.trim_matches(['"', '\'']))))
-    })
+    let said = |wanted: &str| {
+        lines(head).take(MAX_LINES).find_map(|line| {
+            let (key, value) = line.split_once([':', '：', '='])?;
+            if key.trim().trim_matches(['"', '\'']) != wanted {
+                return None;
+            }
+            let value = value.split('#').next().unwrap_or_default().trim();
+            Some(sensitivity(Some(value.trim_matches(['"', '\'']))))
+        })
+    };
+    said("sensitivity").max(names.get("sensitivity").and_then(|own| said(own)))
 }
 
 /// Whether a text begins as `2026-11` does, or with a whole date in another form.

@@ -298,7 +298,9 @@ impl Operations {
         let mut numbers = Vec::new();
         for entry in entries {
             let name = entry.map_err(io)?.file_name();
-            numbers.extend(name.to_str().and_then(|name| name.strip_suffix(".json")?.parse::<u64>().ok()));
+            let number = name.to_str().and_then(|name| name.strip_suffix(".json")?.parse::<u64>().ok());
+            // A name that this program would not give is nobody's operation.
+            numbers.extend(number.filter(|number| self.place(*number).file_name() == Some(&name)));
         }
         numbers.sort_unstable();
         Ok(numbers)
@@ -310,11 +312,19 @@ impl Operations {
     /// When it is not there or cannot be read.
     pub fn read(&self, number: u64) -> Result<Operation, OperationsError> {
         let path = self.place(number);
-        let bytes = fs::read(&path).map_err(|why| OperationsError::Io { path: path.clone(), why })?;
+        let io = |why| OperationsError::Io { path: path.clone(), why };
         let form = |why: String| OperationsError::Form { path: path.clone(), why };
+        // A link or a pipe that somebody put there is not followed and not waited for.
+        if !path.symlink_metadata().map_err(io)?.is_file() {
+            return Err(form("it is no file".to_owned()));
+        }
+        let bytes = fs::read(&path).map_err(io)?;
         let operation: Operation = serde_json::from_slice(&bytes).map_err(|why| form(why.to_string()))?;
         if operation.version != 1 {
             return Err(form(format!("version {} is not known", operation.version)));
+        }
+        if operation.number != number {
+            return Err(form(format!("it says that it is number {}", operation.number)));
         }
         Ok(operation)
     }
@@ -326,26 +336,46 @@ impl Operations {
     /// When that fails; the old one stays then.
     pub fn write(&self, operation: &Operation) -> Result<(), OperationsError> {
         let path = self.place(operation.number);
+        let filled = self.fill(operation)?;
+        filled.persist(&path).map_err(|error| OperationsError::Io { path, why: error.error })?;
+        Ok(())
+    }
+
+    /// Writes a new operation behind the others, with the next number, and lets the oldest go. Of two processes at once
+    /// neither takes the other's number.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&self, mut operation: Operation) -> Result<u64, OperationsError> {
+        loop {
+            let numbers = self.numbers()?;
+            let last = numbers.last().copied().unwrap_or_default();
+            operation.number = last.checked_add(1).ok_or_else(|| OperationsError::Form {
+                path: self.place(last),
+                why: "there is no number behind it".to_owned(),
+            })?;
+            let path = self.place(operation.number);
+            match self.fill(&operation)?.persist_noclobber(&path) {
+                Ok(_) => {
+                    self.shed(&numbers);
+                    return Ok(operation.number);
+                }
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(OperationsError::Io { path, why: error.error }),
+            }
+        }
+    }
+
+    /// A file with an operation that has no name yet.
+    fn fill(&self, operation: &Operation) -> Result<tempfile::NamedTempFile, OperationsError> {
+        let path = self.place(operation.number);
         let io = |why| OperationsError::Io { path: path.clone(), why };
         let text = serde_json::to_vec(operation)
             .map_err(|why| OperationsError::Form { path: path.clone(), why: why.to_string() })?;
         fs::create_dir_all(&self.directory).map_err(io)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.directory).map_err(io)?;
         file.write_all(&text).map_err(io)?;
-        file.persist(&path).map_err(|error| io(error.error))?;
-        Ok(())
-    }
-
-    /// Writes a new operation behind the others, with the next number, and lets the oldest go.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn append(&self, mut operation: Operation) -> Result<u64, OperationsError> {
-        let numbers = self.numbers()?;
-        operation.number = numbers.last().map_or(1, |last| last + 1);
-        self.write(&operation)?;
-        self.shed(&numbers);
-        Ok(operation.number)
+        Ok(file)
     }
 
     /// Removes one: it did not happen.
@@ -406,6 +436,36 @@ mod tests {
         fs::write(journal.place(numbers[0]), "{").unwrap();
         assert!(journal.read(numbers[0]).unwrap_err().hint().unwrap().contains("remove"));
         assert!(Effect::file(&path, Some(b"a"), Some(b"a")).is_none());
+    }
+
+    #[test]
+    fn what_others_put_there_is_no_operation_and_stops_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Operations::of(dir.path());
+        let first = journal.append(operation(Vec::new())).unwrap();
+        for name in ["7.json", "+0000000008.json", "99999999999999999999999.json", "0000000009.json.json"] {
+            fs::write(journal.directory.join(name), "{}").unwrap();
+        }
+        assert_eq!(journal.append(operation(Vec::new())).unwrap(), first + 1);
+        fs::copy(journal.place(first), journal.place(40)).unwrap();
+        assert!(journal.read(40).unwrap_err().to_string().contains("number 1"));
+        fs::create_dir(journal.place(41)).unwrap();
+        assert!(journal.read(41).unwrap_err().to_string().contains("no file"));
+        assert_eq!(journal.append(operation(Vec::new())).unwrap(), 42);
+        fs::write(journal.place(u64::MAX), "{}").unwrap();
+        assert!(journal.append(operation(Vec::new())).unwrap_err().hint().unwrap().contains("remove"));
+    }
+
+    #[test]
+    fn operations_noted_at_once_all_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Operations::of(dir.path());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..12).for_each(|_| drop(journal.append(operation(Vec::new())).unwrap())));
+            }
+        });
+        assert_eq!(journal.numbers().unwrap().len(), 96);
     }
 
     proptest! {

@@ -159,3 +159,85 @@ fn a_name_with_a_line_end_stays_on_one_line() {
     let found = s.run(&["find", "kiwi"]).ok();
     assert!(found.out.starts_with("q\"\\n.md:1"), "{}", found.out);
 }
+
+#[test]
+fn queries_without_a_word_in_them_neither_fail_nor_find_everything() {
+    let s = vault();
+    s.run(&["find", "seats"]).ok();
+    let nested = "(".repeat(60_000);
+    let quotes = "\"a ".repeat(30_000);
+    let nothing = [
+        "😀",
+        "😀🎉",
+        "\u{1}\u{2}\u{7f}",
+        "\u{1b}[31m",
+        "\"\"",
+        "\"",
+        "''",
+        "(((",
+        "*",
+        "?",
+        "。",
+        "\\",
+        "--",
+    ];
+    for query in nothing.into_iter().chain([nested.as_str()]) {
+        let run = s.run(&["find", "--", query]);
+        assert!(run.status <= 1, "{query:.20}: {run:?}");
+        assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{query:.20}: {run:?}");
+    }
+    for query in
+        ["\"unbalanced seats", "the", "a the of", "-seats", "-not", quotes.as_str(), "type:", "tag:\""]
+    {
+        let run = s.run(&["find", "--", query]);
+        assert!(run.status <= 1, "{query:.20}: {run:?}");
+    }
+    for query in ["", " ", "\t\n"] {
+        assert!(s.run(&["find", "--", query]).fails(1).err.contains("nothing was asked"));
+    }
+    // What is only taken away leaves the rest.
+    let without = paths(s.run(&["find", "--json", "--limit", "100", "--", "-seats"]).ok());
+    let with = paths(s.run(&["find", "--json", "--limit", "100", "seats"]).ok());
+    assert!(!without.is_empty() && without.iter().all(|path| !with.contains(path)), "{without:?} {with:?}");
+}
+
+#[test]
+fn of_a_query_of_a_hundred_kilobytes_the_beginning_counts() {
+    let s = vault();
+    for query in ["seats ".repeat(17_000), format!("seats {}", "x".repeat(100_000)), "窗".repeat(33_000)] {
+        let run = s.run(&["find", "--", &query]);
+        assert!(run.status <= 1 && run.err.contains("only its first"), "{run:?}");
+        assert!(run.out.len() + run.err.len() < 20_000);
+    }
+}
+
+#[test]
+fn settings_that_nobody_approved_lay_nothing_open() {
+    let s = vault();
+    s.run(&["actor", "add", "claude", "--kind", "agent", "--family", "claude", "--role", "propose"]).ok();
+    s.run(&["commit", "--all", "-m", "Start"]).ok();
+    let config = s.read(".runebook/config.yaml").replace("fields: {}", "fields: {sensitivity: level}");
+    assert!(config.contains("level"));
+    s.write(".runebook/config.yaml", config);
+    for args in [&["find", "safe"] as &[&str], &["cat", "user/secret.md"], &["find", "--rev", "HEAD", "safe"]]
+    {
+        let run = s.run_as("claude", args);
+        assert!(run.status != 0 && !run.out.contains("safe."), "{args:?} {run:?}");
+    }
+    // The vault's own name for it holds as well.
+    s.write("user/other.md", "---\nlevel: confidential\n---\n# Other\n\nThe code of the cellar.\n");
+    s.run(&["commit", "--all", "-m", "Own name"]).ok();
+    assert!(s.run(&["find", "cellar"]).ok().out.contains("other.md"));
+    s.run_as("claude", &["find", "cellar"]).fails(1);
+}
+
+#[cfg(unix)]
+#[test]
+fn settings_that_never_end_are_not_read() {
+    let s = vault();
+    let config = s.vault().join(".runebook/config.yaml");
+    std::fs::remove_file(&config).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &config).unwrap();
+    let run = s.run(&["find", "seats"]).fails(5);
+    assert!(run.err.contains("no plain file"), "{run:?}");
+}

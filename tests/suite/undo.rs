@@ -195,3 +195,86 @@ fn nothing_to_undo_and_a_damaged_journal_are_said() {
     s.run(&["undo"]).ok();
     assert!(!s.vault().join("user/a.md").exists() && s.vault().join("user/b.md").exists());
 }
+
+#[test]
+fn an_agent_is_told_of_its_own_operations_only() {
+    let s = vault();
+    s.write("user/memories/divorce plan.md", "# Divorce plan\n\nNobody may know.\n");
+    s.run(&["mv", "user/memories/divorce plan.md", "user/memories/lawyer.md"]).ok();
+    new(&s, CLAUDE, "Seats");
+    assert!(s.run(&["undo", "--list"]).ok().out.contains("divorce plan"));
+    for args in [&["undo", "--list"] as &[&str], &["undo", "--list", "--json"]] {
+        let told = s.run_as(CLAUDE, args).ok().out;
+        assert!(
+            told.contains("begin proposal") && !told.contains("divorce") && !told.contains("lawyer"),
+            "{told}"
+        );
+    }
+    // Nor does it learn anything by saying that it is somebody who is nobody.
+    for args in [&["undo", "--list"] as &[&str], &["undo", "--dry-run"], &["undo"]] {
+        let told = s.run_as("nobody-knows", args).fails(4);
+        assert!(!format!("{}{}", told.out, told.err).contains("divorce"), "{told:?}");
+    }
+    assert!(s.vault().join("user/memories/lawyer.md").exists());
+}
+
+#[test]
+fn what_was_put_away_is_found_in_a_vault_that_was_moved() {
+    let s = plain();
+    s.write("user/only.md", "only here\n");
+    s.run(&["rm", "user/only.md"]).ok();
+    let moved = s.home().join("elsewhere");
+    std::fs::rename(s.vault(), &moved).unwrap();
+    std::fs::create_dir(s.vault()).unwrap();
+    s.run(&["-C", moved.to_str().unwrap(), "undo"]).ok();
+    assert_eq!(std::fs::read_to_string(moved.join("user/only.md")).unwrap(), "only here\n");
+}
+
+#[test]
+fn a_journal_that_was_edited_by_hand_brings_nothing_into_the_vault() {
+    let s = plain();
+    s.write("user/only.md", "only here\n");
+    s.run(&["rm", "user/only.md"]).ok();
+    let journal = s.vault().join(".git/runebook/operations");
+    let last = std::fs::read_dir(&journal).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+    let good = std::fs::read_to_string(&last).unwrap();
+    let kept = serde_json::from_str::<serde_json::Value>(&good).unwrap()["effects"][0]["kept"].clone();
+    let kept = kept.as_str().unwrap();
+    std::fs::create_dir_all(s.home().join("mine/user")).unwrap();
+    std::fs::write(s.home().join("mine/user/only.md"), "the key\n").unwrap();
+    let outside = s.home().join("mine/user/only.md").display().to_string();
+    let climbing = kept.replace("/trash/", "/trash/../../../../mine/../trash/");
+    let places = [outside.clone(), s.home().join(".gitconfig").display().to_string(), "/".into(), climbing];
+    for place in &places[..3] {
+        std::fs::write(&last, good.replace(kept, place)).unwrap();
+        s.run(&["undo"]).fails(5);
+        assert!(!s.vault().join("user/only.md").exists(), "{place}");
+        assert!(std::path::Path::new(&outside).exists());
+    }
+    // Where it leads out of the trash by name, it is still looked for in the trash alone.
+    std::fs::write(&last, good.replace(kept, &places[3])).unwrap();
+    s.run(&["undo"]).ok();
+    assert_eq!(s.read("user/only.md"), "only here\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn of_many_that_undo_at_once_each_takes_back_another_operation() {
+    let s = plain();
+    let text = |n: u32| s.read(&format!("user/n{n}.md"));
+    for n in 0..6 {
+        s.write(&format!("user/n{n}.md"), format!("text {n}\n"));
+        s.run(&["mv", &format!("user/n{n}.md"), &format!("user/m{n}.md")]).ok();
+    }
+    let ran: Vec<_> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..6).map(|_| scope.spawn(|| s.run(&["undo"]))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    for run in ran {
+        run.ok();
+    }
+    for n in 0..6 {
+        assert_eq!(text(n), format!("text {n}\n"));
+        assert!(!s.vault().join(format!("user/m{n}.md")).exists());
+    }
+}

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::UndoError;
 use crate::flow::heal::transplant;
+use crate::flow::mv;
+use crate::flow::reader::Stands;
 use crate::flow::remove;
 use crate::flow::vault::Vault;
 use crate::model::change::{Entry, mode};
@@ -71,12 +73,13 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
                     .ok_or_else(|| changed(path, "was changed since"))?;
             }
             // The run that noted it was killed before it removed anything.
-            Effect::PutAway { path, kept } if is_there(root, path)? && kept.symlink_metadata().is_err() => {}
+            Effect::PutAway { path, kept }
+                if is_there(root, path)? && put_away(vault, path, kept).is_none() => {}
             Effect::Removed { path, commit } if has(vault, path, *commit)? => {}
             Effect::Removed { path, .. } => free(path)?,
             Effect::PutAway { path, kept } => {
                 free(path)?;
-                if kept.symlink_metadata().is_err() {
+                if put_away(vault, path, kept).is_none() {
                     return Err(UndoError::Lost { what: what.to_owned(), kept: kept.clone() }.into());
                 }
             }
@@ -87,6 +90,19 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
         }
     }
     Ok(())
+}
+
+/// Where something that was put away is. Only what is in the trash of this work tree counts, which may have got another
+/// name with the vault since: a journal that was edited by hand brings in nothing from elsewhere.
+fn put_away(vault: &Vault<'_>, path: &VaultPath, kept: &Path) -> Option<PathBuf> {
+    let depth = Path::new(path.as_str()).components().count();
+    let directory = kept.ends_with(path.as_str()).then(|| kept.ancestors().nth(depth))??;
+    let trash = vault.repo.git_dir().join("runebook/trash");
+    let place = trash.join(directory.file_name()?);
+    // Links in between would lead elsewhere.
+    let real = place.symlink_metadata().is_ok_and(|data| data.is_dir());
+    let kept = files::place(&place, path).ok().filter(|_| real)?;
+    kept.symlink_metadata().is_ok().then_some(kept)
 }
 
 /// Where a file stands after moves that came later.
@@ -173,13 +189,14 @@ pub(super) fn take_back(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Re
         match run {
             [Effect::Moved { from, to }] => move_back(root, what, from, to)?,
             [Effect::Removed { path, commit }] => restore(vault, what, path, *commit)?,
-            [Effect::PutAway { path, kept }] if kept.symlink_metadata().is_ok() => {
+            [Effect::PutAway { path, kept }] => {
+                let Some(kept) = put_away(vault, path, kept) else { continue };
                 let place = files::place(root, path)?;
                 let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
                 if let Some(directory) = place.parent() {
                     std::fs::create_dir_all(directory).map_err(io)?;
                 }
-                std::fs::rename(kept, &place).map_err(io)?;
+                std::fs::rename(&kept, &place).map_err(io)?;
                 super::note(vault, what, vec![Effect::Restored { path: path.clone() }])?;
             }
             [Effect::Restored { path }] => {
@@ -197,11 +214,12 @@ fn move_back(root: &Path, what: &str, from: &VaultPath, to: &VaultPath) -> Resul
     if target.symlink_metadata().is_err() {
         return Ok(());
     }
-    let io = |why| UndoError::Io { what: what.to_owned(), path: from.clone(), why };
-    if let Some(directory) = source.parent() {
-        std::fs::create_dir_all(directory).map_err(io)?;
+    if source.symlink_metadata().is_ok() && !files::is_same(&source, &target) {
+        let why = "stands there again";
+        return Err(UndoError::Changed { what: what.to_owned(), path: from.clone(), why }.into());
     }
-    std::fs::rename(&target, &source).map_err(io)?;
+    let kind = if target.is_dir() { Stands::Directory } else { Stands::File };
+    mv::place_anew(kind, (to, &target), (from, &source))?;
     remove::remove_empty_parents(root, to);
     Ok(())
 }

@@ -11,11 +11,13 @@ mod files;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::acting;
+use super::acting::{self, ActingError};
 use super::vault::Vault;
+use crate::model::actor::Actor;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::ProposalId;
 use crate::model::path::VaultPath;
+use crate::store::lock::{self, Lock};
 use crate::store::operations::{Effect, Operation, Operations};
 
 /// Why nothing is undone.
@@ -152,15 +154,33 @@ pub struct Listed {
 
 /// Who acts, by the name under which the journal knows them.
 fn who(vault: &Vault<'_>) -> String {
-    let actor = vault
-        .main()
-        .and_then(|main| vault.governance(main))
-        .and_then(|governance| acting::acting(vault, &governance, vault.asked.as_deref()));
-    match actor {
+    match actor(vault) {
         Ok(actor) => actor.id.to_string(),
         // A person whom the vault does not know works with the files all the same.
         Err(_) => acting::git_person(vault).map_or_else(|_| "somebody".to_owned(), |(_, email)| email),
     }
+}
+
+fn actor(vault: &Vault<'_>) -> Result<Actor, Fault> {
+    let governance = vault.governance(vault.main()?)?;
+    acting::acting(vault, &governance, vault.asked.as_deref())
+}
+
+/// Who asks. Whoever claims to be an actor that the vault does not know, or no longer, is not taken for git's person:
+/// what that person did is not theirs.
+fn asks(vault: &Vault<'_>) -> Result<(String, Option<Actor>), Fault> {
+    match actor(vault) {
+        Ok(actor) => Ok((actor.id.to_string(), Some(actor))),
+        Err(fault) => match fault.as_error().downcast_ref() {
+            Some(ActingError::Stranger { .. } | ActingError::Nobody) => Ok((who(vault), None)),
+            _ => Err(fault),
+        },
+    }
+}
+
+/// One undoing at a time: of two at once both would take back the same operation.
+fn alone(vault: &Vault<'_>) -> Result<Lock, Fault> {
+    Ok(Lock::take(&vault.repo.git_dir().join("runebook/undo.lock"), "undo", lock::PATIENCE)?)
 }
 
 fn journal(vault: &Vault<'_>) -> Operations {
@@ -206,16 +226,22 @@ fn begun(vault: &Vault<'_>, what: &str, undoes: Option<u64>, effects: Vec<Effect
     Operation { version: 1, number: 0, at, who, what, undoes, undone: false, effects }
 }
 
-/// The journal of this work tree, the newest first.
+/// The journal of this work tree, the newest first; to an agent only what it did itself, since what a person does with
+/// the files nobody approved.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn list(vault: &Vault<'_>) -> Result<Vec<Listed>, Fault> {
     let journal = journal(vault);
+    let (who, actor) = asks(vault)?;
+    let narrow = actor.is_some_and(|actor| !actor.is_person());
     let mut out = Vec::new();
     for number in journal.numbers()?.into_iter().rev() {
         // One that cannot be read hides no other.
         let Ok(operation) = journal.read(number) else { continue };
+        if narrow && operation.who != who {
+            continue;
+        }
         out.push(Listed {
             number,
             files: files::touched(&operation.effects),
@@ -232,7 +258,7 @@ pub fn list(vault: &Vault<'_>) -> Result<Vec<Listed>, Fault> {
 /// The operation that is meant: the last one of the acting person or agent that was not taken back, or for `redo` the
 /// last `undo`, if nothing was done since.
 fn meant(vault: &Vault<'_>, redo: bool) -> Result<Operation, Fault> {
-    let (journal, who) = (journal(vault), who(vault));
+    let (journal, (who, _)) = (journal(vault), asks(vault)?);
     for number in journal.numbers()?.into_iter().rev() {
         let Ok(operation) = journal.read(number) else { continue };
         if operation.who != who || operation.undone {
@@ -266,6 +292,7 @@ pub fn question(vault: &Vault<'_>, redo: bool) -> Result<Option<String>, Fault> 
 /// [`UndoError`]; nothing has changed then.
 pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
     let journal = journal(vault);
+    let _alone = if request.dry_run { None } else { Some(alone(vault)?) };
     let mut operation = meant(vault, request.redo)?;
     // When something is done again, what people know is what they did, not that it was undone.
     let original = operation.undoes.map(|number| journal.read(number)).transpose()?;
