@@ -37,6 +37,7 @@ mod meaning;
 mod memory_format;
 mod memory_properties;
 mod merge;
+mod merge_driver;
 mod models;
 mod moves;
 mod propose;

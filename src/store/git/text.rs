@@ -81,6 +81,8 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Merged, GitError
     if [base, ours, theirs].iter().any(|text| text.contains(&0)) {
         return Ok(Merged::Conflict(vec![(1, 1)]));
     }
+    // What merges files does not start libgit2 by itself, and without that it fails; making a buffer does.
+    drop(git2::Buf::new());
     let input = |text| {
         let mut input = git2::MergeFileInput::new();
         input.content(text);
