@@ -462,7 +462,11 @@ mod tests {
         let journal = Operations::of(dir.path());
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| (0..12).for_each(|_| drop(journal.append(operation(Vec::new())).unwrap())));
+                scope.spawn(|| {
+                    for _ in 0..12 {
+                        journal.append(operation(Vec::new())).unwrap();
+                    }
+                });
             }
         });
         assert_eq!(journal.numbers().unwrap().len(), 96);
