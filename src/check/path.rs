@@ -27,7 +27,11 @@ pub(super) static CHECK: Check = Check {
         case("nfc", Severity::Warning, "a name that is not in normal form C"),
         case("hidden", Severity::Warning, "a name with characters that nobody sees"),
         case("nested", Severity::Info, "a vault or git repository within this one, which is left alone"),
-        case("symlink", Severity::Warning, "a symbolic link that leads out of the vault or nowhere"),
+        case(
+            "symlink",
+            Severity::Warning,
+            "a symbolic link that leads out of the vault, nowhere or back to itself",
+        ),
         case("kind", Severity::Warning, "neither a file nor a directory"),
         case("unreadable", Severity::Warning, "a file or directory that cannot be read"),
         case("size", Severity::Warning, "a file larger than the policy allows"),

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use super::ask::{Answer, confirm};
-use super::output::Tone;
+use super::output::{Output, Tone};
+use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::found::{Found, found};
 use crate::flow::init::{self, Ground, Initialised, Request};
 use crate::flow::preset::Preset;
+use crate::flow::vault::Vault;
 use crate::model::fault::{Explain, Fault, Kind};
 
 /// The arguments of `runebook init`.
@@ -90,7 +93,12 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             Answer::Nobody => return Err(Consent::Nobody(place).into()),
         }
     }
-    let done = init::init(session.env, &request)?;
+    let mut done = init::init(session.env, &request)?;
+    if done.created && args.existing {
+        // The vault is made; not to have looked at all of it is no failure.
+        let vault = Vault::open(session.env, &done.root)?;
+        done.found = found(&vault, &Bar::new(session)).ok();
+    }
     if session.out.json {
         session.out.document(&done);
     } else {
@@ -134,14 +142,70 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, exist
     ] {
         out.line(format!("  {}  {says}", out.paint(Tone::Path, file)));
     }
+    if let Some(found) = &done.found {
+        show_found(out, found);
+    }
     out.line(out.paint(Tone::Bold, "Next"));
-    let (first, last) = if existing {
-        ("runebook find WORDS", "runebook status")
-    } else {
-        let new = "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit";
-        (new, "runebook find seats")
-    };
-    for command in [first, "runebook actor add claude --kind agent --family claude --role propose", last] {
+    for command in next(done, existing) {
         out.line(format!("  {command}"));
     }
+}
+
+/// What was found, a kind a line; kinds of which there is nothing are left out.
+fn show_found(out: &mut Output, found: &Found) {
+    let by = found.kept_by.as_ref().map_or(String::new(), |name| format!(", kept by {name}"));
+    out.line(format!("{}{by}", out.paint(Tone::Bold, "Found")));
+    let count = |number: usize| number as u64;
+    for (number, one, many, says) in [
+        (count(found.notes), "note", "notes", ""),
+        (count(found.daily), "daily note", "daily notes", "events of their day"),
+        (count(found.templates), "template", "templates", "not searched; their links are no links"),
+        (count(found.attachments), "attachment", "attachments", ""),
+        (count(found.others), "other file", "other files", ""),
+        (
+            count(found.left_out),
+            "excluded file",
+            "excluded files",
+            "by Obsidian's settings: not searched, not checked",
+        ),
+        (found.copies, "conflict copy", "conflict copies", "`runebook check --rule copy` compares them"),
+        (found.broken_links, "broken link", "broken links", "`runebook check --rule link` names them"),
+        (
+            found.not_utf8,
+            "file that is not UTF-8",
+            "files that are not UTF-8",
+            "`runebook check --rule format` says what to do",
+        ),
+    ] {
+        if number > 0 {
+            let says =
+                if says.is_empty() { String::new() } else { format!("  {}", out.paint(Tone::Dim, says)) };
+            out.line(format!("  {number:>6} {}{says}", if number == 1 { one } else { many }));
+        }
+    }
+    if found.untracked > 0 {
+        let files = if found.untracked == 1 { "file is" } else { "files are" };
+        let how = "pictures, other programs' settings and the like: `runebook commit` adds them, `.gitignore` keeps them out";
+        out.line(format!("{} {files} not in git yet ({how})", found.untracked));
+    }
+}
+
+/// The commands that come next.
+fn next(done: &Initialised, existing: bool) -> Vec<&'static str> {
+    let agent = "runebook actor add claude --kind agent --family claude --role propose";
+    let hooks =
+        "runebook hooks install      once a clone: plain git keeps the summaries of directories right";
+    if !existing {
+        let new = "runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit";
+        return vec![new, agent, hooks, "runebook find seats"];
+    }
+    let mut out = vec!["runebook find WORDS"];
+    if done.found.as_ref().is_none_or(|found| found.findings > 0) {
+        out.push("runebook check              what is broken, by kind; nothing is changed");
+    }
+    if done.found.as_ref().is_some_and(|found| found.layers_tracked) {
+        out.push(hooks);
+    }
+    out.extend([agent, "runebook status"]);
+    out
 }

@@ -84,13 +84,11 @@ impl Progress for Bar {
             }
             let took = stage.began.elapsed();
             if took >= PATIENCE && !self.quiet {
-                let rate = stage.done as f64 / took.as_secs_f64();
-                super::output::err_line(&format!(
-                    "{}: {} in {:.1} s ({rate:.0}/s)",
-                    stage.what,
-                    stage.done,
-                    took.as_secs_f64()
-                ));
+                let (done, seconds) = (stage.done as f64, took.as_secs_f64());
+                // A step that is not counted, or takes longer than a second, has no pace.
+                let pace = if done > seconds { format!(" ({:.0}/s)", done / seconds) } else { String::new() };
+                let done = if stage.done > 0 { format!("{} in ", stage.done) } else { String::new() };
+                super::output::err_line(&format!("{}: {done}{seconds:.1} s{pace}", stage.what));
             }
         });
     }

@@ -72,6 +72,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
             locks(&vault, &mut report);
             index(&vault, &mut report);
             watcher(&vault, &mut report);
+            super::foreign::hooks(&vault, &mut report);
             files(&vault, &mut report);
             env.go_on()?;
             if let Ok(access) = reader::access(&vault, asked, None) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::doctor::Report;
-use super::vault::CONFIG;
+use super::vault::{CONFIG, Vault};
+use super::{hooks, layers};
 use crate::model::config::Config;
 use crate::model::finding::{Finding, Severity};
 use crate::model::foreign;
@@ -16,6 +17,26 @@ fn known() -> Vec<String> {
     let schema = schemars::schema_for!(Fields);
     let properties = schema.get("properties").and_then(|found| found.as_object());
     properties.map(|found| found.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// Whether git's hooks keep the layer files of this clone right, where it has such files.
+pub(super) fn hooks(vault: &Vault<'_>, report: &mut Report) {
+    let state = hooks::state(vault);
+    let words = match state {
+        hooks::State::Installed => "installed",
+        hooks::State::Partly => "installed in part",
+        hooks::State::Missing => "not installed",
+    };
+    report.fact("hooks", words, "runebook hooks install");
+    let tracked =
+        vault.main().and_then(|main| layers::files::tracked(&vault.repo, vault.repo.tree_of(main)?));
+    let tracked = tracked.is_ok_and(|rules| rules.is_some());
+    if (tracked && state == hooks::State::Missing) || state == hooks::State::Partly {
+        let what = "the summaries of directories are files here, and plain git (commit, merge, rebase) does not keep them right without hooks";
+        let what = if tracked { what } else { "some of the hooks are missing" };
+        let finding = Finding::new("git.hooks", Severity::Info, what);
+        report.findings.push(finding.with_fix("`runebook hooks install`, once in this clone"));
+    }
 }
 
 fn in_file(finding: Finding, path: &str) -> Finding {
@@ -79,7 +100,13 @@ pub(super) fn left_out(config: &Config, files: &[FileStat], report: &mut Report)
         *counts.entry(filter.text.as_str()).or_default() += 1;
     }
     for (filter, count) in counts {
+        // Logseq's own folders, which no settings name, are worth a word only where something is in them.
+        let own = config.foreign.logseq && foreign::BACKUPS.contains(&filter);
+        if own && count == 0 {
+            continue;
+        }
+        let from = if own { foreign::LOGSEQ } else { foreign::APP };
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
-        report.fact("left out", format!("{files} by {filter:?}"), foreign::APP);
+        report.fact("left out", format!("{files} by {filter:?}"), from);
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::acting;
+use super::found::Found;
 use super::layers::Generator;
 use super::preset::{self, ActorEntry, Preset};
 use super::vault::{ACTORS, CONFIG, POLICY};
@@ -69,6 +70,9 @@ pub struct Initialised {
     pub time_zone: String,
     /// How many files the commit holds besides the settings.
     pub files: usize,
+    /// What was there, by kind; only where what was there became part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
 }
 
 /// Why no vault is made.
@@ -262,6 +266,7 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
             admin: None,
             time_zone: vault.config.time_zone.clone(),
             files: 0,
+            found: None,
         });
     }
     // Everything that can be refused is refused before the first byte is written.
@@ -324,7 +329,16 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
     if let Some(oid) = commit {
         files::write_at(&repo.common_dir().join("runebook/root"), format!("{oid}\n").as_bytes())?;
     }
-    Ok(Initialised { root, created: true, main_branch, commit, admin: Some(admin), time_zone, files })
+    Ok(Initialised {
+        root,
+        created: true,
+        main_branch,
+        commit,
+        admin: Some(admin),
+        time_zone,
+        files,
+        found: None,
+    })
 }
 
 /// The layer files of what a new vault begins with, where it has any.

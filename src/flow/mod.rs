@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod example;
 pub mod find;
 mod foreign;
+pub mod found;
 pub mod gate;
 pub mod heal;
 pub mod history;

@@ -139,7 +139,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         nobody,
         uncommitted,
         changed: changed.collect(),
-        excluded: vault.config.foreign.ignored.len(),
+        excluded: vault.config.foreign.entries(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         watcher: watched::living(vault),
         meaning: meaning::state(vault).ok(),

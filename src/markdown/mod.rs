@@ -23,4 +23,4 @@ pub mod tokens;
 mod yaml;
 
 use body::is_block_id;
-pub use read::{identity, may_have_head, names, read, sensitivity};
+pub use read::{identity, may_have_head, names, read, sensitivity, utf16};

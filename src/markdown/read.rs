@@ -34,7 +34,10 @@ pub fn read(path: &VaultPath, bytes: &[u8], config: &Config) -> Memory {
     let (mut found, slips) = links::of_properties(&text, head.yaml_start, &head.properties, &lines);
     found.extend(body.links);
     let template = body.template || is_template(&text[head.block.clone()]) || config.is_template(path);
-    let mut problems: Vec<Finding> = broken.map(|at| broken_utf8(&lines, at)).into_iter().collect();
+    // UTF-16 of ASCII alone, without a mark, is UTF-8 too by its bytes.
+    let broken = broken.or_else(|| utf16(bytes).map(|_| 0));
+    let mut problems: Vec<Finding> =
+        broken.map(|at| broken_utf8(path, bytes, lines.line(at))).into_iter().collect();
     if body.dense {
         let message = "the file has too many marks to be a note; it is served and searched as plain text";
         problems.push(Finding::new("format.dense", Severity::Warning, message).at_line(1));
@@ -127,14 +130,42 @@ fn decode(bytes: &[u8]) -> (String, Option<usize>) {
     }
 }
 
-fn broken_utf8(lines: &Lines, at: usize) -> Finding {
-    Finding::new(
-        "format.utf8",
-        Severity::Error,
-        "the file is not UTF-8; what cannot be read is shown as `\u{FFFD}`",
-    )
-    .at_line(lines.line(at))
-    .with_fix("save it as UTF-8 in your editor, or convert it with iconv")
+fn broken_utf8(path: &VaultPath, bytes: &[u8], line: u32) -> Finding {
+    let (message, from) = match utf16(bytes) {
+        Some(name) => (format!("the file is {name}, not UTF-8, and cannot be read as text"), name),
+        None => (
+            "the file is not UTF-8; what cannot be read is shown as `\u{FFFD}`".to_owned(),
+            if bytes.windows(2).any(|pair| pair.iter().all(|b| *b >= 0xA1)) {
+                "GB18030"
+            } else {
+                "WINDOWS-1252"
+            },
+        ),
+    };
+    let maybe = if utf16(bytes).is_some() { "" } else { " (if that is what it was written in)" };
+    let name = path.as_str().replace('\'', "'\\''");
+    Finding::new("format.utf8", Severity::Error, message).at_line(line).with_fix(format!(
+        "save it as UTF-8 in your editor, or: `iconv -f {from} -t UTF-8 '{name}' > converted.md`{maybe}, look at it, and put it in its place"
+    ))
+}
+
+/// The name of the form of UTF-16 that some bytes are in: by their mark, or by every second one of the first letters
+/// being zero, as it is in a text that has ASCII in it.
+#[must_use]
+pub fn utf16(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        // The mark says which of both it is, and programs take it away when they are told only this.
+        return Some("UTF-16");
+    }
+    let head = &bytes[..bytes.len().min(512) & !1];
+    let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd, half) = (zeros(0), zeros(1), head.len() / 2);
+    match () {
+        () if head.len() < 4 => None,
+        () if even == 0 && odd * 2 > half => Some("UTF-16LE"),
+        () if odd == 0 && even * 2 > half => Some("UTF-16BE"),
+        () => None,
+    }
 }
 
 /// Whether a block of front matter waits for an engine that fills it in.

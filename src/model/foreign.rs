@@ -20,6 +20,9 @@ pub const LOGSEQ: &str = "logseq/config.edn";
 /// Every file that is read.
 pub const FILES: [&str; 5] = [APP, TEMPLATES, TEMPLATER, DAILY, LOGSEQ];
 
+/// Where Logseq keeps backups of pages, which are no pages.
+pub const BACKUPS: [&str; 3] = ["logseq/bak/", "logseq/.recycle/", "logseq/version-files/"];
+
 /// The most filters that are followed.
 const MOST: usize = 1000;
 /// The longest filter.
@@ -109,9 +112,7 @@ impl Foreign {
             }
         }
         if out.logseq {
-            // Backups of pages, which are no pages.
-            let own = ["logseq/bak/", "logseq/.recycle/", "logseq/version-files/"];
-            out.ignored.extend(own.iter().filter_map(|folder| Filter::parse(folder).ok()));
+            out.ignored.extend(BACKUPS.iter().filter_map(|folder| Filter::parse(folder).ok()));
         }
         let folder = |value: &Option<Value>, key: &str| -> Option<VaultPath> {
             let name = value.as_ref()?.get(key)?.as_str()?.trim().trim_matches('/');
@@ -130,6 +131,12 @@ impl Foreign {
     #[must_use]
     pub fn ignores(&self, path: &VaultPath) -> Option<&Filter> {
         self.ignored.iter().find(|filter| filter.holds(path.as_str()))
+    }
+
+    /// How many entries people wrote: Logseq's own folders are not among them.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.ignored.len() - if self.logseq { BACKUPS.len().min(self.ignored.len()) } else { 0 }
     }
 
     /// What depends on it, as text: for telling whether something made of it is still right.

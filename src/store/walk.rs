@@ -182,17 +182,7 @@ impl Walk {
             return;
         };
         if kind.is_symlink() {
-            if leaves(real_root, entry.path()) {
-                self.problems.push(
-                    Finding::new(
-                        "path.symlink",
-                        Severity::Warning,
-                        "it is a symbolic link that leaves the vault",
-                    )
-                    .in_file(&path)
-                    .with_fix("put the file itself into the vault, or remove the link"),
-                );
-            }
+            self.problems.extend(symlink(real_root, entry.path()).map(|finding| finding.in_file(&path)));
             return;
         }
         if !kind.is_file() {
@@ -253,9 +243,43 @@ fn filter(
     }
 }
 
-/// Whether a symbolic link leads out of the vault, or nowhere (what it will lead to cannot be known then).
-fn leaves(real_root: &Path, link: &Path) -> bool {
-    link.canonicalize().map_or(true, |target| !target.starts_with(real_root))
+/// What is wrong with a symbolic link, if anything is: it leads out of the vault, nowhere (what it will lead to cannot be
+/// known then), or back to itself.
+fn symlink(real_root: &Path, link: &Path) -> Option<Finding> {
+    let (message, fix) = match link.canonicalize() {
+        Ok(target) if target.starts_with(real_root) => return None,
+        Ok(_) => (
+            "it is a symbolic link that leaves the vault".to_owned(),
+            "put the file itself into the vault, or remove the link",
+        ),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let target =
+                std::fs::read_link(link).map_or_else(|_| String::new(), |to| to.display().to_string());
+            (
+                format!("it is a symbolic link to {target:?}, which is not there"),
+                "mend the link, or remove it",
+            )
+        }
+        // The name of this kind of error is not stable yet, so it is told by what cannot be anything else.
+        Err(error) if round(link) => (
+            format!("it is a symbolic link that leads back to itself ({error})"),
+            "remove the link; nothing is behind it",
+        ),
+        Err(error) => {
+            (format!("it is a symbolic link that cannot be followed: {error}"), "mend the link, or remove it")
+        }
+    };
+    Some(Finding::new("path.symlink", Severity::Warning, message).with_fix(fix))
+}
+
+/// Whether links from here on lead from one to the next without an end.
+fn round(link: &Path) -> bool {
+    let mut at = link.to_owned();
+    for _ in 0..64 {
+        let Ok(to) = std::fs::read_link(&at) else { return false };
+        at = at.parent().map_or(to.clone(), |above| above.join(&to));
+    }
+    true
 }
 
 /// Why an entry is left alone.
@@ -424,11 +448,26 @@ mod tests {
         std::os::unix::fs::symlink("../outside.md", root.join("out.md")).unwrap();
         std::os::unix::fs::symlink("a.md", root.join("in.md")).unwrap();
         std::os::unix::fs::symlink(".", root.join("loop")).unwrap();
+        std::os::unix::fs::symlink("round b", root.join("round a")).unwrap();
+        std::os::unix::fs::symlink("round a", root.join("round b")).unwrap();
+        std::os::unix::fs::symlink("gone.md", root.join("to nothing")).unwrap();
         std::fs::write(root.join(std::ffi::OsStr::from_bytes(b"bad\xff.md")), "x").unwrap();
         let found = walk(root, &WalkOptions::default());
         assert_eq!(names(&found), ["a.md", "quote'\"\nline.md"]);
         let rules: Vec<&str> = found.problems.iter().map(|p| p.rule.as_str()).collect();
-        assert_eq!(rules, ["path.encoding", "path.symlink"]);
+        assert_eq!(rules[0], "path.encoding");
+        let said: Vec<String> =
+            found.problems[1..].iter().map(|p| format!("{:?} {}", p.path, p.message)).collect();
+        for (name, why) in [
+            ("out.md", "leaves the vault"),
+            ("round a", "back to itself"),
+            ("round b", "back to itself"),
+            ("to nothing", "\"gone.md\", which is not there"),
+        ] {
+            let told = |line: &&String| line.contains(name) && line.contains(why);
+            assert_eq!(said.iter().filter(told).count(), 1, "{name}: {said:?}");
+        }
+        assert_eq!(said.len(), 4, "{said:?}");
     }
 
     #[test]

@@ -217,3 +217,133 @@ fn the_yaml_test_suite_survives_an_edit() {
     }
     assert!(seen > 300 && edited > 50, "only {edited} of {seen} cases were edited");
 }
+
+#[test]
+fn the_first_screen_counts_what_was_found_by_kind() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".obsidian/app.json", r#"{"userIgnoreFilters": ["Archive/"]}"#);
+    sandbox.write("Archive/old.md", "old [[nothing of it]]");
+    sandbox.write("Templates/day.md", "# {{title}}\n[[{{date}}]]\n");
+    sandbox.write("2026-11-28.md", "a day, see [[note]]");
+    sandbox.write("note.md", format!("{NOTE}[[gone]] ![[also-gone.png]] [[#no such part]]"));
+    sandbox.write("note.sync-conflict-20261120-101010-ABCDEFG.md", "another");
+    sandbox.write("attachments/a.png", "x");
+    sandbox.write("data.csv", "a,b");
+    sandbox.write("wide.md", b"\xFF\xFE#\0 \0a\0\n\0");
+    let made = sandbox.run(&["init", "--existing", "--yes", "--json"]).ok().json();
+    let found = &made["found"];
+    let count = |key: &str| found[key].as_u64().unwrap_or(u64::MAX);
+    for (key, number) in [
+        ("notes", 3),
+        ("daily", 1),
+        ("templates", 1),
+        ("attachments", 1),
+        ("others", 1),
+        ("left_out", 1),
+        ("copies", 1),
+        ("broken_links", 3),
+        ("not_utf8", 1),
+        ("untracked", 3),
+    ] {
+        assert_eq!(count(key), number, "{key}: {found}");
+    }
+    assert_eq!((&found["kept_by"], &found["layers_tracked"]), (&"Obsidian".into(), &false.into()));
+    // What it tells to run is there.
+    for rule in ["copy", "link", "format"] {
+        let run = sandbox.run(&["check", "--rule", rule, "--json"]);
+        assert!(!run.json()["findings"].as_array().unwrap().is_empty(), "{rule}");
+    }
+}
+
+#[test]
+fn the_first_screen_names_what_comes_next() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.md", "[[gone]]");
+    sandbox.write("b.png", "x");
+    let screen = sandbox.run(&["init", "--existing", "--yes"]).ok().out;
+    for part in ["     1 note\n", "     1 attachment\n", "     1 broken link  `runebook check --rule link`"] {
+        assert!(screen.contains(part), "{part:?} in {screen}");
+    }
+    assert!(screen.contains("1 file is not in git yet"), "{screen}");
+    assert!(screen.contains("\n  runebook check "), "{screen}");
+    assert!(!screen.contains("hooks install"), "no summaries are files here: {screen}");
+    let fresh = Sandbox::new();
+    let screen = fresh.run(&["init"]).ok().out;
+    assert!(screen.contains("runebook hooks install"), "{screen}");
+}
+
+#[test]
+fn doctor_says_whether_the_hooks_are_there() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).ok();
+    let report = |sandbox: &Sandbox| {
+        let answer = sandbox.run(&["doctor", "--json"]).json();
+        let facts = answer["facts"].as_array().cloned().unwrap_or_default();
+        let fact = facts.iter().find(|fact| fact["name"] == "hooks").cloned().unwrap_or_default();
+        let findings = answer["findings"].as_array().cloned().unwrap_or_default();
+        let told = findings.iter().any(|finding| finding["rule"] == "git.hooks");
+        (fact["value"].as_str().unwrap_or_default().to_owned(), told)
+    };
+    assert_eq!(report(&sandbox), ("not installed".to_owned(), true));
+    sandbox.run(&["hooks", "install"]).ok();
+    assert_eq!(report(&sandbox), ("installed".to_owned(), false));
+    std::fs::remove_file(sandbox.vault().join(".git/hooks/post-merge")).unwrap();
+    assert_eq!(report(&sandbox), ("installed in part".to_owned(), true));
+    sandbox.run(&["hooks", "uninstall"]).ok();
+    assert_eq!(report(&sandbox), ("not installed".to_owned(), true));
+    // Where summaries are no files, hooks are nobody's concern.
+    let plain = vault(&[("a.md", "x")]);
+    assert_eq!(report(&plain), ("not installed".to_owned(), false));
+}
+
+#[test]
+fn a_file_of_another_encoding_is_named_with_the_command_that_converts_it() {
+    let wide = |text: &str, big: bool| -> Vec<u8> {
+        text.encode_utf16()
+            .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+            .collect()
+    };
+    let sandbox = Sandbox::new();
+    let marked = [b"\xFF\xFE".to_vec(), wide("# 中文\n四个字的话\n", false)].concat();
+    sandbox.write("marked.md", marked);
+    sandbox.write("little's.md", wide("# Plain\nwords\n", false));
+    sandbox.write("big.md", wide("# Plain\nwords\n", true));
+    sandbox.write("latin.md", b"# Caf\xE9 au lait\n");
+    sandbox.write("gbk.md", b"# \xD6\xD0\xCE\xC4\n");
+    sandbox.write("fine.md", "# 好 \u{0} null\n");
+    sandbox.run(&["init", "--existing", "--yes"]).ok();
+    let answer = sandbox.run(&["check", "--rule", "format", "--json"]).json();
+    let findings = answer["findings"].as_array().cloned().unwrap_or_default();
+    let said = |path: &str| {
+        let one = findings.iter().find(|finding| finding["path"] == path).cloned().unwrap_or_default();
+        format!(
+            "{} / {}",
+            one["message"].as_str().unwrap_or_default(),
+            one["fix"].as_str().unwrap_or_default()
+        )
+    };
+    for (path, message, fix) in [
+        ("marked.md", "the file is UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8 'marked.md'"),
+        ("little's.md", "the file is UTF-16LE", r"iconv -f UTF-16LE -t UTF-8 'little'\''s.md'"),
+        ("big.md", "the file is UTF-16BE", "iconv -f UTF-16BE"),
+        ("latin.md", "the file is not UTF-8", "iconv -f WINDOWS-1252"),
+        ("gbk.md", "the file is not UTF-8", "iconv -f GB18030"),
+    ] {
+        let said = said(path);
+        assert!(said.contains(message) && said.contains(fix), "{path}: {said}");
+    }
+    assert_eq!(findings.len(), 5, "{findings:?}");
+    let about = answer["rules"][0]["about"].as_str().unwrap_or_default();
+    assert_eq!(about, "a file that is not UTF-8");
+}
+
+#[test]
+fn logseqs_own_folders_are_no_entries_of_a_person() {
+    let sandbox =
+        vault(&[("logseq/config.edn", "{}"), ("pages/a.md", "- x"), ("journals/2026_11_28.md", "- y")]);
+    assert!(!sandbox.run(&["status"]).ok().out.contains("excluded files"));
+    assert!(!sandbox.run(&["doctor"]).out.contains("left out"));
+    sandbox.write("logseq/bak/a.md", "- old");
+    let doctor = sandbox.run(&["doctor"]).out;
+    assert!(doctor.contains("1 file by \"logseq/bak/\"  (logseq/config.edn)"), "{doctor}");
+}

@@ -65,7 +65,9 @@ impl Report {
             sum.1 += 1;
             sum.2.insert(finding.path.as_ref());
         }
-        let known: BTreeMap<String, &str> = check::rules().map(|(rule, case)| (rule, case.about)).collect();
+        let mut known: BTreeMap<String, &str> =
+            check::rules().map(|(rule, case)| (rule, case.about)).collect();
+        known.extend(BY_READING.iter().map(|(rule, about)| ((*rule).to_owned(), *about)));
         let count = |(rule, (severity, findings, files)): (&str, (Severity, u64, HashSet<_>))| Count {
             rule: rule.to_owned(),
             severity,
@@ -95,6 +97,19 @@ impl Report {
         Report { unused_bytes, ..Report::of(self.files, self.findings.into_iter().filter(wanted).collect()) }
     }
 }
+
+/// What reading and walking report by themselves, besides the checks.
+const BY_READING: [(&str, &str); 9] = [
+    ("format.utf8", "a file that is not UTF-8"),
+    ("format.dense", "a file with too many marks to be a note"),
+    ("config.ignore", "a malformed glob under `ignore`"),
+    ("path.encoding", "a name that is not UTF-8"),
+    ("path.kind", "neither a file nor a directory"),
+    ("path.nested", "a vault or repository within this one, which is left alone"),
+    ("path.symlink", "a symbolic link that leads out of the vault, nowhere or back to itself"),
+    ("path.unreadable", "a file or directory that cannot be read"),
+    ("index.encoding", "a text that is not UTF-8"),
+];
 
 // The form that serde asks for.
 fn is_zero(number: &u64) -> bool {

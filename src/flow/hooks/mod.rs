@@ -175,6 +175,35 @@ pub fn uninstall(vault: &Vault<'_>) -> Result<Answer, Fault> {
     Ok(Answer { parts, directory, left: None })
 }
 
+/// How much of it is installed in this clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// All of it.
+    Installed,
+    /// The merge driver or some of the hooks.
+    Partly,
+    /// Nothing.
+    Missing,
+}
+
+/// Looks how much of it is installed. Where another program keeps the hooks, a hook that calls this one counts.
+#[must_use]
+pub fn state(vault: &Vault<'_>) -> State {
+    let (directory, set) = vault.repo.hooks_dir();
+    let calls =
+        |hook: &Path| std::fs::read_to_string(hook).is_ok_and(|text| text.contains("runebook hooks run"));
+    let there = |name: &&str| {
+        let hook = directory.join(name);
+        is_ours(&hook) || (set && calls(&hook))
+    };
+    let driver = usize::from(vault.repo.config(&format!("merge.{DRIVER}.driver")).is_some());
+    match HOOKS.iter().filter(|name| there(name)).count() + driver {
+        0 => State::Missing,
+        n if n == HOOKS.len() + 1 => State::Installed,
+        _ => State::Partly,
+    }
+}
+
 fn install_hook(hook: &Path, script: &str) -> Result<Did, Fault> {
     let kept = beside(hook);
     let did = if is_ours(hook) {

@@ -220,7 +220,14 @@ impl Desk<'_> {
             return (FileKind::Other, memory, Vec::new());
         }
         if bytes[..bytes.len().min(8192)].contains(&0) {
-            let finding = problem("index.binary", "it is not text".to_owned(), "give it another ending");
+            let finding = match markdown::utf16(bytes) {
+                Some(name) => problem(
+                    "index.encoding",
+                    format!("it is {name}, not UTF-8"),
+                    "save it as UTF-8; `runebook check` says how",
+                ),
+                None => problem("index.binary", "it is not text".to_owned(), "give it another ending"),
+            };
             let mut memory = bare(path, String::new(), vec![finding]);
             memory.front.sensitivity = markdown::sensitivity(bytes, self.config);
             return (FileKind::Other, memory, Vec::new());
