@@ -6,4 +6,5 @@ pub mod journal;
 pub mod lock;
 pub mod operations;
 pub mod selection;
+mod symlink;
 pub mod walk;
