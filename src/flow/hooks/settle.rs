@@ -8,7 +8,7 @@ use crate::flow::vault::Vault;
 use crate::layers::{Stamped, stamped};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::commit::Ident;
-use crate::model::fault::Fault;
+use crate::model::fault::{Explain as _, Fault, Kind};
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::files;
@@ -125,7 +125,11 @@ fn entry(repo: &Repo, change: &Change) -> Result<Option<Entry>, Fault> {
 
 /// Whether nobody's own file stands at a layer's place.
 fn is_free(root: &Path, path: &VaultPath) -> bool {
-    files::read(root, path).map_or(true, |bytes| stamped(&bytes) != Stamped::Foreign)
+    match files::read(root, path) {
+        Ok(bytes) => stamped(&bytes) != Stamped::Foreign,
+        // What cannot be read may be anybody's.
+        Err(error) => error.kind() == Kind::Nothing,
+    }
 }
 
 fn place(root: &Path, changes: &ChangeSet) -> Result<(), Fault> {
@@ -176,10 +180,12 @@ fn moved_by(repo: &Repo, commands: &[&str]) -> bool {
 fn after_merge(vault: &Vault<'_>) -> Result<Settled, Fault> {
     let Some(head) = on_main(vault)? else { return Ok(Settled::default()) };
     let parents = vault.repo.parents(head)?;
-    let Some((before, _)) = vault.repo.last_move() else { return Ok(Settled::default()) };
+    let Some((before, by)) = vault.repo.last_move() else { return Ok(Settled::default()) };
+    // A merge that others made, and have, may stand on our commit too.
+    let made_here = !by.ends_with("Fast-forward");
     match parents.as_slice() {
         // The merge was made a moment ago, here: its layers belong into it.
-        [first, _] if *first == before => settle(vault, before, head, true),
+        [first, _] if *first == before && made_here => settle(vault, before, head, true),
         _ => settle(vault, before, head, false),
     }
 }
