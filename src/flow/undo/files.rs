@@ -1,6 +1,6 @@
 //! Taking back what was done to files of the work tree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::UndoError;
@@ -55,7 +55,7 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
         }
         Ok(())
     };
-    for (at, effect) in effects.iter().enumerate() {
+    for effect in effects {
         match effect {
             Effect::Moved { from, to } => {
                 let (source, target) = (files::place(root, from)?, files::place(root, to)?);
@@ -67,16 +67,17 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
                     return Err(changed(to, "is gone").into());
                 }
             }
-            Effect::File { path, before, after, patch } => {
-                let path = &moved_on(path, &effects[at + 1..]);
-                current(root, path, (*before, *after), patch)?
-                    .ok_or_else(|| changed(path, "was changed since"))?;
-            }
             // The run that noted it was killed before it removed anything.
             Effect::PutAway { path, kept }
                 if is_there(root, path)? && put_away(vault, path, kept).is_none() => {}
-            Effect::Removed { path, commit } if has(vault, path, *commit)? => {}
-            Effect::Removed { path, .. } => free(path)?,
+            // A run that was killed may have removed, or put back, a part of it.
+            Effect::Removed { path, commit } => {
+                for (path, entry) in entries(vault, path, *commit)? {
+                    if !has(root, &path, entry.oid) {
+                        free(&path)?;
+                    }
+                }
+            }
             Effect::PutAway { path, kept } => {
                 free(path)?;
                 if put_away(vault, path, kept).is_none() {
@@ -88,6 +89,9 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
             }
             _ => {}
         }
+    }
+    for (path, writes) in writes_of(effects) {
+        current(root, &path, &writes)?.ok_or_else(|| changed(&path, "was changed since"))?;
     }
     Ok(())
 }
@@ -105,6 +109,26 @@ fn put_away(vault: &Vault<'_>, path: &VaultPath, kept: &Path) -> Option<PathBuf>
     kept.symlink_metadata().is_ok().then_some(kept)
 }
 
+/// One writing of a file.
+struct Write<'e> {
+    before: Option<Oid>,
+    after: Option<Oid>,
+    patch: &'e Patch,
+}
+
+/// What an operation wrote, by the places where the files stand after it, the last writing of each first: one command
+/// may write a file several times.
+fn writes_of(effects: &[Effect]) -> BTreeMap<VaultPath, Vec<Write<'_>>> {
+    let mut out: BTreeMap<VaultPath, Vec<Write<'_>>> = BTreeMap::new();
+    for (at, effect) in effects.iter().enumerate().rev() {
+        if let Effect::File { path, before, after, patch } = effect {
+            let write = Write { before: *before, after: *after, patch };
+            out.entry(moved_on(path, &effects[at + 1..])).or_default().push(write);
+        }
+    }
+    out
+}
+
 /// Where a file stands after moves that came later.
 fn moved_on(path: &VaultPath, later: &[Effect]) -> VaultPath {
     later.iter().fold(path.clone(), |path, effect| match effect {
@@ -117,14 +141,9 @@ fn is_there(root: &Path, path: &VaultPath) -> Result<bool, Fault> {
     Ok(files::place(root, path)?.symlink_metadata().is_ok())
 }
 
-/// Whether every file that a commit has at a path is there with the same bytes.
-fn has(vault: &Vault<'_>, path: &VaultPath, commit: Oid) -> Result<bool, Fault> {
-    let root = vault.root()?;
-    let entries = entries(vault, path, commit)?;
-    let same = |(path, entry): &(VaultPath, Entry)| {
-        files::read(root, path).is_ok_and(|bytes| Repo::hash_blob(&bytes) == entry.oid)
-    };
-    Ok(!entries.is_empty() && entries.iter().all(same))
+/// Whether a file is there with the bytes of a blob.
+fn has(root: &Path, path: &VaultPath, blob: Oid) -> bool {
+    files::read(root, path).is_ok_and(|bytes| Repo::hash_blob(&bytes) == blob)
 }
 
 /// The files that a commit has at or below a path.
@@ -147,32 +166,35 @@ enum Becomes {
     Bytes { now: Option<Vec<u8>>, then: Option<Vec<u8>> },
 }
 
-/// `None`: somebody changed it since.
-fn current(
-    root: &Path,
-    path: &VaultPath,
-    (before, after): (Option<Oid>, Option<Oid>),
-    patch: &Patch,
-) -> Result<Option<Becomes>, Fault> {
+/// `None`: somebody changed it since. `writes` is what was written to it, the last first.
+fn current(root: &Path, path: &VaultPath, writes: &[Write<'_>]) -> Result<Option<Becomes>, Fault> {
     let now = match files::place_to_read(root, path)?.symlink_metadata() {
         Ok(_) => Some(files::read(root, path)?),
         Err(_) => None,
     };
-    let is = now.as_deref().map(Repo::hash_blob);
-    if is == before {
+    let mut then = now.clone();
+    let mut is = then.as_deref().map(Repo::hash_blob);
+    if writes.last().is_none_or(|first| is == first.before) {
         return Ok(Some(Becomes::Done));
     }
-    if is != after {
-        return Ok(None);
+    for write in writes {
+        // The run that noted it was killed before it wrote.
+        if is == write.before {
+            continue;
+        }
+        if is != write.after {
+            return Ok(None);
+        }
+        then = match write.before {
+            None => None,
+            Some(_) => write.patch.unapply(then.as_deref().unwrap_or_default()),
+        };
+        is = then.as_deref().map(Repo::hash_blob);
+        // The journal was edited by hand.
+        if is != write.before {
+            return Ok(None);
+        }
     }
-    let then = match before {
-        None => None,
-        Some(_) => match patch.unapply(now.as_deref().unwrap_or_default()) {
-            Some(bytes) if Some(Repo::hash_blob(&bytes)) == before => Some(bytes),
-            // The journal was edited by hand.
-            _ => return Ok(None),
-        },
-    };
     Ok(Some(Becomes::Bytes { now, then }))
 }
 
@@ -192,6 +214,11 @@ pub(super) fn take_back(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Re
             [Effect::PutAway { path, kept }] => {
                 let Some(kept) = put_away(vault, path, kept) else { continue };
                 let place = files::place(root, path)?;
+                // A rename would replace it.
+                if place.symlink_metadata().is_ok() {
+                    let why = "stands there again";
+                    return Err(UndoError::Changed { what: what.to_owned(), path: path.clone(), why }.into());
+                }
                 let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
                 if let Some(directory) = place.parent() {
                     std::fs::create_dir_all(directory).map_err(io)?;
@@ -226,21 +253,23 @@ fn move_back(root: &Path, what: &str, from: &VaultPath, to: &VaultPath) -> Resul
 
 /// Gives files their old bytes; those that only have other bytes than before all at once.
 fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> {
-    let mut jobs: Vec<(&VaultPath, Vec<u8>, Vec<u8>)> = Vec::new();
-    for effect in effects.iter().rev() {
-        let Effect::File { path, before, after, patch } = effect else { continue };
-        match current(root, path, (*before, *after), patch)? {
-            Some(Becomes::Bytes { now: Some(now), then: Some(then) }) => jobs.push((path, now, then)),
-            Some(Becomes::Bytes { now, then }) => one(root, what, path, now.is_some(), then)?,
-            Some(Becomes::Done) | None => {}
+    let changed = |path: &VaultPath| {
+        let why = "was changed in this moment";
+        UndoError::Changed { what: what.to_owned(), path: path.clone(), why }
+    };
+    let mut jobs: Vec<(VaultPath, Vec<u8>, Vec<u8>)> = Vec::new();
+    for (path, writes) in writes_of(effects) {
+        match current(root, &path, &writes)?.ok_or_else(|| changed(&path))? {
+            Becomes::Bytes { now: Some(now), then: Some(then) } => jobs.push((path, now, then)),
+            Becomes::Bytes { now, then } => one(root, what, &path, now.is_some(), then)?,
+            Becomes::Done => {}
         }
     }
     let replacements: Vec<Replacement<'_>> =
         jobs.iter().map(|(path, old, new)| Replacement { path, old, new }).collect();
     for (result, (path, _, _)) in files::replace_all(root, &replacements).into_iter().zip(&jobs) {
         if !result? {
-            let why = "was changed in this moment";
-            return Err(UndoError::Changed { what: what.to_owned(), path: (*path).clone(), why }.into());
+            return Err(changed(path).into());
         }
     }
     Ok(())
@@ -262,10 +291,12 @@ fn one(root: &Path, what: &str, path: &VaultPath, there: bool, then: Option<Vec<
 /// Writes again what a commit has at a path, byte for byte: it was removed because it had just these bytes.
 fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Result<(), Fault> {
     let root = vault.root()?;
-    if has(vault, path, commit)? {
+    let mut missing = entries(vault, path, commit)?;
+    missing.retain(|(path, entry)| !has(root, path, entry.oid));
+    if missing.is_empty() {
         return Ok(());
     }
-    for (path, entry) in entries(vault, path, commit)? {
+    for (path, entry) in missing {
         vault.env.go_on()?;
         files::create(root, &path, &vault.repo.blob(entry.oid)?)?;
         if entry.mode == mode::EXECUTABLE {
