@@ -1,6 +1,8 @@
 //! Taking back what was done to branches: commits, merges, proposals, verdicts. History only grows: what is taken back
 //! is followed by its inverse.
 
+use std::collections::BTreeMap;
+
 use super::{UndoError, Undone};
 use crate::flow::acting;
 use crate::flow::commit::{self, may_commit};
@@ -10,7 +12,7 @@ use crate::flow::review;
 use crate::flow::rollback;
 use crate::flow::vault::Vault;
 use crate::model::actor::{Actor, Role};
-use crate::model::change::{Change, ChangeSet, DiffRecord, Entry};
+use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::fault::Fault;
 use crate::model::id::{Oid, ProposalId};
 use crate::model::path::VaultPath;
@@ -176,10 +178,13 @@ fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Faul
         let hint = "`runebook log` shows what came since".to_owned();
         return Err(UndoError::Final { what: what.to_owned(), why, hint }.into());
     }
-    if let Some(edited) = repo.edited(&paths)?.into_iter().next() {
-        let why = "has uncommitted changes";
-        return Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into());
+    let is_file = |entry: &Entry| matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
+    if combined.changes.changes.values().any(|c| matches!(c, Change::Put(entry) if !is_file(entry))) {
+        let why = "it concerns a symbolic link or a repository of its own".to_owned();
+        let hint = format!("`git revert {}` takes it back", commit.short());
+        return Err(UndoError::Final { what: what.to_owned(), why, hint }.into());
     }
+    unedited(vault, what, &paths)?;
     let governance = vault.governance(vault.main()?)?;
     let actor = acting::acting(vault, &governance, vault.asked.as_deref())?;
     for path in &paths {
@@ -190,6 +195,17 @@ fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Faul
         }
     }
     Ok(combined.changes)
+}
+
+/// Fails where a file has changes that are not committed.
+fn unedited(vault: &Vault<'_>, what: &str, paths: &[VaultPath]) -> Result<(), Fault> {
+    match vault.repo.edited(paths)?.into_iter().next() {
+        Some(edited) => {
+            let why = "has uncommitted changes";
+            Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Commits the inverse of a commit; the files follow.
@@ -223,18 +239,26 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fault
     let here = trees.into_iter().find(|tree| tree.git_dir == vault.repo.git_dir());
     let checkout = here.as_ref().map(Checkout::open).transpose()?;
     let forms = checkout.as_ref().map(|c| c.make_forms(&vault.repo, &entries)).transpose()?;
+    // Read first and then looked at once more: whatever somebody saves from here on is noticed when it gives way.
+    let mut there: BTreeMap<&VaultPath, Vec<u8>> = BTreeMap::new();
+    for (path, _) in &entries {
+        if files::place(root, path)?.symlink_metadata().is_ok() {
+            there.insert(path, files::read(root, path)?);
+        }
+    }
+    let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
+    unedited(vault, what, &paths)?;
     for (path, entry) in &entries {
         let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
         let new = match &forms {
             Some(forms) => std::fs::read(forms.join(path.as_str())).map_err(io)?,
             None => vault.repo.blob(entry.oid)?,
         };
-        if files::place(root, path)?.symlink_metadata().is_err() {
+        let Some(old) = there.get(path) else {
             files::create(root, path, &new)?;
             continue;
-        }
-        let old = files::read(root, path)?;
-        let job = Replacement { path, old: &old, new: &new };
+        };
+        let job = Replacement { path, old, new: &new };
         let written = files::replace_all(root, &[job]).into_iter().next().transpose()?;
         if written != Some(true) {
             let why = "was changed in this moment";
