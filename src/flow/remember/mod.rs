@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::own::{self, NewMemory};
 use super::progress::Progress;
-use super::propose::{self, Submitted, may_propose};
+use super::propose::{self, ProposeError, Submitted, may_propose};
 use super::reader::Reader;
 use super::vault::Vault;
 use crate::markdown;
@@ -158,6 +158,12 @@ pub fn remember(
     }
     let title = request.title.clone().map_or_else(|| title_of(&text), |title| one_line(&title));
     let place = place::find(&reader, actor, request, &title, &near)?;
+    // Looked at without the reader: what the actor may not see is not to be replaced either.
+    let main = vault.repo.tree_of(vault.main()?)?;
+    if vault.repo.entry_at(main, &place.path)?.is_some() {
+        let uri = Uri::file(place.path).to_string();
+        return Err(ProposeError::Exists { uri }.into());
+    }
     let linked: Vec<Near> = near.into_iter().filter(|one| one.linkable).take(LINKS).collect();
     let links = near::links(&reader, &place.path, &linked)?;
     let asked = NewMemory {
