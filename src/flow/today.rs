@@ -40,7 +40,15 @@ impl Forgotten {
         };
         for (_, entry) in vault.repo.files(entry.oid)? {
             let bytes = vault.repo.blob(entry.oid)?;
-            let Ok(stone) = serde_yaml::from_slice::<Tombstone>(&bytes) else { continue };
+            let Ok(stone) = serde_yaml::from_slice::<Tombstone>(&bytes) else {
+                let text = String::from_utf8_lossy(&bytes);
+                let path = |line: &str| {
+                    let said = line.trim().strip_prefix("path:")?.trim().trim_matches(['"', '\'']);
+                    VaultPath::parse(said).ok()
+                };
+                out.paths.extend(text.lines().filter_map(path));
+                continue;
+            };
             out.ids.extend(stone.id);
             out.paths.insert(stone.path);
             out.bodies.insert(stone.body);
