@@ -161,7 +161,7 @@ impl Stage {
         let old = std::fs::read_dir(&models).into_iter().flatten().flatten();
         for path in old.map(|entry| entry.path()).filter(|path| path.is_dir() && !is_model(path)) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(".new-") {
+            if name.starts_with(".new-") || name.starts_with(".old-") {
                 std::fs::remove_dir_all(&path).map_err(ModelError::io("removing", &path))?;
             }
         }

@@ -116,6 +116,7 @@ pub fn remove(env: &Env, name: &ModelName) -> Result<Removed, Fault> {
     if !is_model(&path) {
         return Err(ModelError::Unknown(name.clone()).into());
     }
+    let _lock = Lock::take(&places.models().join(".lock"), "model remove", lock::PATIENCE)?;
     // Out of sight in one step, so that nobody meets half of it.
     let gone = tempfile::Builder::new().prefix(".old-").tempdir_in(places.models());
     let gone = gone.map_err(ModelError::io("making a directory in", &places.models()))?;
