@@ -130,6 +130,10 @@ pub fn mend(vault: &Vault<'_>, paths: &[VaultPath], dry_run: bool) -> Result<Vec
     let mut out = Vec::new();
     for (path, stands) in wrong(vault, paths)? {
         let Stands::Stale(wanted) = stands else { continue };
+        // Somebody may have put words of their own there while the others were looked at.
+        if !dry_run && !matches!(one(root, &path, wanted.clone()), Some(Stands::Stale(_))) {
+            continue;
+        }
         match wanted {
             _ if dry_run => {}
             Some(bytes) => files::write(root, &path, &bytes)?,
