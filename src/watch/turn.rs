@@ -334,10 +334,13 @@ impl<'r, 'c> Watcher<'r, 'c> {
         }
         if !self.root.is_there() {
             self.inbox.put(Word::Everything);
-        } else if self.place.record().symlink_metadata().is_err() {
+        } else if !Lock::is_held(&self.place.lock()) {
             self._lock = claim(&self.place)?;
             self.write();
             self.inbox.lose();
+        } else if self.place.record().symlink_metadata().is_err() {
+            // It could not be written before: the disk was full.
+            self.write();
         }
         let (wall, at) = self.clock;
         self.clock = (self.env.clock.now().as_millisecond(), Instant::now());
