@@ -109,3 +109,10 @@ fn notes_of_somebody_without_scopes_get_it_beside_theirs_or_in_the_inbox() {
     let run = s.run(&["remember", "Zebras graze quietly", "-n", "--json"]).ok().json();
     assert_eq!((&run["path"], &run["placed"]), (&"Inbox/Zebras graze quietly.md".into(), &"inbox".into()));
 }
+
+#[test]
+fn a_memory_that_is_there_is_not_replaced() {
+    let vault = vault();
+    let run = vault.run(&["remember", "Other words entirely", "--at", "resources/seats.md"]).fails(3);
+    assert!(run.err.contains("resources/seats.md"), "{}", run.err);
+}

@@ -278,3 +278,36 @@ fn of_many_that_undo_at_once_each_takes_back_another_operation() {
         assert!(!s.vault().join(format!("user/m{n}.md")).exists());
     }
 }
+
+#[test]
+fn a_note_with_two_kinds_of_mended_links_is_undone() {
+    let s = plain();
+    s.write("user/ref.md", "See [[wifi]] and [[home#Old words]].\n");
+    s.write("user/home.md", "# Home\n\n## Old words\n\nThe house has a green door and two windows.\n");
+    s.run(&["commit", "-m", "Links"]).ok();
+    std::fs::rename(s.vault().join("resources/日记/wifi.md"), s.vault().join("resources/net.md")).unwrap();
+    s.write("user/home.md", "# Home\n\n## New words\n\nThe house has a green door and two windows.\n");
+    let before = files(&s);
+    s.run(&["check", "--fix"]).ok();
+    let after = files(&s);
+    assert!(s.read("user/ref.md").contains("[[net]] and [[home#New words]]"), "{}", s.read("user/ref.md"));
+    s.run(&["undo"]).ok();
+    assert_eq!(files(&s), before);
+    s.run(&["undo", "--redo"]).ok();
+    assert_eq!(files(&s), after);
+}
+
+#[test]
+fn a_commit_that_cannot_be_taken_back_leaves_the_files_as_they_are() {
+    let s = plain();
+    s.write("user/ref.md", "Other words, see [[wifi]].\n");
+    s.run(&["commit", "-m", "Words"]).ok();
+    let before = files(&s);
+    std::fs::write(s.vault().join(".git/index.lock"), "").unwrap();
+    let run = s.run(&["undo"]);
+    assert_ne!(run.status, 0);
+    std::fs::remove_file(s.vault().join(".git/index.lock")).unwrap();
+    assert_eq!(files(&s), before);
+    s.run(&["undo"]).ok();
+    assert!(s.read("user/ref.md").starts_with("See"));
+}

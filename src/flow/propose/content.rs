@@ -340,7 +340,7 @@ pub fn rm(
             if entry.mode == mode::TREE && !recursive {
                 return Err(ProposeError::Directory(uri.to_string()).into());
             }
-            for (tail, _) in below(vault, entry)? {
+            for (tail, _) in below(vault, actor, &path, entry)? {
                 changes.delete(if tail.is_empty() { path.clone() } else { path.join(&tail)? });
             }
         }

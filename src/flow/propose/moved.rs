@@ -13,8 +13,10 @@ use crate::flow::branch::Branch;
 use crate::flow::check::{GitTree, catalog};
 use crate::flow::heal::{self, Between, Healing, LeftLink, Moves, Plan, link_key};
 use crate::flow::progress::Silent;
+use crate::flow::reader::Reader;
 use crate::flow::vault::Vault;
 use crate::markdown;
+use crate::model::access::{Access, View};
 use crate::model::actor::Actor;
 use crate::model::change::{Change, ChangeSet, Entry, mode};
 use crate::model::fault::Fault;
@@ -67,7 +69,7 @@ pub fn mv(
         }
         let mut changes = ChangeSet::default();
         let mut moved = Vec::new();
-        for (tail, entry) in below(vault, entry)? {
+        for (tail, entry) in below(vault, actor, &source, entry)? {
             let at = |base: &VaultPath| if tail.is_empty() { Ok(base.clone()) } else { base.join(&tail) };
             changes.delete(at(&source)?);
             changes.changes.insert(at(&target)?, Change::Put(entry));
@@ -162,8 +164,14 @@ fn taken(
     Ok(healing)
 }
 
-/// The files at or below an entry, by their path from there.
-pub(super) fn below(vault: &Vault<'_>, entry: Entry) -> Result<Vec<(String, Entry)>, Fault> {
+/// The files at or below a place, by their path from there, as far as the actor may read them: what is hidden stays
+/// where it is, as if it did not exist.
+pub(super) fn below(
+    vault: &Vault<'_>,
+    actor: &Actor,
+    at: &VaultPath,
+    entry: Entry,
+) -> Result<Vec<(String, Entry)>, Fault> {
     if entry.mode != mode::TREE {
         return Ok(vec![(String::new(), entry)]);
     }
@@ -174,6 +182,15 @@ pub(super) fn below(vault: &Vault<'_>, entry: Entry) -> Result<Vec<(String, Entr
             why: "the name is not UTF-8".to_owned(),
         })
     };
-    let files = vault.repo.files(entry.oid)?.into_iter();
-    Ok(files.map(|(path, entry)| Ok((name(path)?, entry))).collect::<Result<_, GitError>>()?)
+    let reader = Reader::new(vault, Access { actor: Some(actor.clone()), view: View::Main })?;
+    let mut out = Vec::new();
+    for (tail, entry) in vault.repo.files(entry.oid)? {
+        let tail = name(tail)?;
+        let path = at.join(&tail)?;
+        let is_file = matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
+        if reader.access.may_read(&path) && (!is_file || reader.is_cleared(&path, entry.oid)?) {
+            out.push((tail, entry));
+        }
+    }
+    Ok(out)
 }

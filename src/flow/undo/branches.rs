@@ -1,8 +1,6 @@
 //! Taking back what was done to branches: commits, merges, proposals, verdicts. History only grows: what is taken back
 //! is followed by its inverse.
 
-use std::collections::BTreeMap;
-
 use super::{UndoError, Undone};
 use crate::flow::acting;
 use crate::flow::commit::{self, may_commit};
@@ -17,7 +15,7 @@ use crate::model::fault::Fault;
 use crate::model::id::{Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::proposal::State;
-use crate::store::files::{self, Replacement};
+use crate::store::files;
 use crate::store::git::Checkout;
 use crate::store::operations::Effect;
 
@@ -211,21 +209,33 @@ fn unedited(vault: &Vault<'_>, what: &str, paths: &[VaultPath]) -> Result<(), Fa
 /// Commits the inverse of a commit; the files follow.
 fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Result<(), Fault> {
     let changes = inverse(vault, what, commit)?;
-    place(vault, what, &changes)?;
+    let placed = place(vault, what, &changes)?;
     let subject = vault.repo.commit(commit)?.message.lines().next().unwrap_or_default().to_owned();
     let message = format!("Take back {}: {subject}", commit.short());
     let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
     undone.files.extend(paths.clone());
     let request = commit::Request { message: Some(message), paths, all: false };
-    let answer = commit::commit(vault, vault.asked.as_deref(), &request)?;
-    if let Some(new) = answer.commit {
-        undone.also.push(format!("commit {} is taken back by {}", commit.short(), new.short()));
-    }
-    Ok(())
+    let failed = match commit::commit(vault, vault.asked.as_deref(), &request) {
+        Ok(commit::Answer { commit: Some(new), .. }) => {
+            undone.also.push(format!("commit {} is taken back by {}", commit.short(), new.short()));
+            return Ok(());
+        }
+        Ok(_) => UndoError::Final {
+            what: what.to_owned(),
+            why: "it changed no bytes of a file".to_owned(),
+            hint: format!("take it back with `git revert {}`", commit.short()),
+        }
+        .into(),
+        Err(fault) => fault,
+    };
+    // The files follow the history: without the commit they are as they were.
+    let back: Vec<Effect> = placed.iter().rev().filter_map(Effect::reversed).collect();
+    super::files::take_back(vault, what, &back)?;
+    Err(failed)
 }
 
 /// Puts the files of a change in the work tree, in the form in which git checks them out.
-fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fault> {
+fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Vec<Effect>, Fault> {
     let root = vault.root()?;
     let entries: Vec<(VaultPath, Entry)> = changes
         .changes
@@ -240,39 +250,23 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fault
     let checkout = here.as_ref().map(Checkout::open).transpose()?;
     let forms = checkout.as_ref().map(|c| c.make_forms(&vault.repo, &entries)).transpose()?;
     // Read first and then looked at once more: whatever somebody saves from here on is noticed when it gives way.
-    let mut there: BTreeMap<&VaultPath, Vec<u8>> = BTreeMap::new();
-    for (path, _) in &entries {
-        if files::place(root, path)?.symlink_metadata().is_ok() {
-            there.insert(path, files::read(root, path)?);
-        }
+    let mut effects = Vec::new();
+    for (path, change) in &changes.changes {
+        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+        let there = files::place(root, path)?.symlink_metadata().is_ok();
+        let old = if there { Some(files::read(root, path)?) } else { None };
+        let new = match (change, &forms) {
+            (Change::Put(_), Some(forms)) => Some(std::fs::read(forms.join(path.as_str())).map_err(io)?),
+            (Change::Put(entry), None) => Some(vault.repo.blob(entry.oid)?),
+            _ => None,
+        };
+        effects
+            .extend(Effect::file(path, old.as_deref(), new.as_deref()).and_then(|effect| effect.reversed()));
     }
     let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
     unedited(vault, what, &paths)?;
-    for (path, entry) in &entries {
-        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-        let new = match &forms {
-            Some(forms) => std::fs::read(forms.join(path.as_str())).map_err(io)?,
-            None => vault.repo.blob(entry.oid)?,
-        };
-        let Some(old) = there.get(path) else {
-            files::create(root, path, &new)?;
-            continue;
-        };
-        let job = Replacement { path, old, new: &new };
-        let written = files::replace_all(root, &[job]).into_iter().next().transpose()?;
-        if written != Some(true) {
-            let why = "was changed in this moment";
-            return Err(UndoError::Changed { what: what.to_owned(), path: path.clone(), why }.into());
-        }
-    }
-    for (path, change) in &changes.changes {
-        if matches!(change, Change::Delete) {
-            let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-            std::fs::remove_file(files::place(root, path)?).map_err(io)?;
-            crate::flow::remove::remove_empty_parents(root, path);
-        }
-    }
-    Ok(())
+    super::files::take_back(vault, what, &effects)?;
+    Ok(effects)
 }
 
 /// Reverts one content commit of a proposal on its branch.
