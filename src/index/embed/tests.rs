@@ -85,7 +85,7 @@ fn tokens_are_counted_up_to_the_limit() {
     let one = count("word");
     assert!((4..=6).contains(&one), "{one}");
     assert_eq!(count("word word"), one + 1);
-    assert_eq!(count(&"word ".repeat(400)), one + 399);
+    assert_eq!(count(&vec!["word"; 400].join(" ")), one + 399);
     assert!(count(&"word ".repeat(1000)) > 512);
     assert!(count("今天天气很好") <= one + 6);
 }
