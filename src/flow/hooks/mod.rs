@@ -4,7 +4,7 @@
 //! and is put there when somebody asks for it.
 //!
 //! While git merges, the other files are not all merged yet, so the driver cannot know what a layer will be: it takes
-//! one side ([`driver`]), and what stands then is made anew from the committed tree ([`settle`]): before a commit by
+//! one side (`driver`), and what stands then is made anew from the committed tree (`settle`): before a commit by
 //! `pre-commit`, after a merge by `post-merge`, after a rebase by `post-rewrite`.
 
 mod driver;

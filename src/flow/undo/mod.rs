@@ -1,6 +1,6 @@
 //! `undo`: the last thing that somebody did here, taken back.
 //!
-//! Every verb that changes something notes what it does ([`note`]): work on files before it is done, with what it takes
+//! Every verb that changes something notes what it does (`note`): work on files before it is done, with what it takes
 //! to take it back, so that a run that was killed half-way can be undone too; work on git when it is done. All notes of
 //! one command are one operation. Nothing is taken back over somebody's later edit: the file is named, and nothing is
 //! done.

@@ -6,9 +6,9 @@
 //! the wrong text, whatever order catalog and store were written in; what the catalog names and the store does not
 //! hold is *pending*, and that is all that a crash can cause.
 //!
-//! - Rows lie in *segments* ([`segment`]), files that are written whole and never change: 8-bit rows for the scan,
+//! - Rows lie in *segments* (`segment`), files that are written whole and never change: 8-bit rows for the scan,
 //!   16-bit floats for scoring what the scan found.
-//! - A *manifest* ([`manifest`]) says which segments and which of their rows hold, and counts *generations*. It is
+//! - A *manifest* (`manifest`) says which segments and which of their rows hold, and counts *generations*. It is
 //!   replaced last, so that a process killed at any moment leaves the old state or the new one; readers keep the
 //!   files they have mapped.
 //! - A segment that is missing, cut short, damaged or of another form is left out, and so its texts are pending
