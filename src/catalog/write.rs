@@ -58,6 +58,8 @@ impl Drop for Writer<'_> {
 /// The key by which a link's target is looked up: its last segment without `.md`.
 #[must_use]
 pub(crate) fn link_key(target: &str) -> String {
+    // A link to a directory may end in a slash.
+    let target = target.trim_end_matches('/');
     let last = target.rsplit('/').next().unwrap_or(target);
     let key = name_key(last);
     key.strip_suffix(".md").map_or(key.clone(), str::to_owned)

@@ -70,7 +70,7 @@ const FILES: [&str; 8] = [
     "user/座位.md",
 ];
 
-const ACTORS: &str = "actors:
+pub(super) const ACTORS: &str = "actors:
   - {id: mei, kind: person, email: mei@example.org, roles: [propose, review, merge, admin]}
   - {id: claude, kind: agent, family: claude, email: claude@agents.example.org, roles: [propose]}
   - {id: narrow, kind: agent, family: claude, email: n@agents.example.org, roles: [propose], reads: ['user/s*']}
@@ -323,7 +323,8 @@ fn only_what_is_new_is_embedded() {
     assert_eq!(vault.embeds(), 0);
     let old = vault.sandbox.read("user/座位.md");
     vault.sandbox.write("user/座位.md", format!("{old}\nOne more sentence.\n"));
-    vault.run(&["find", "sentence"]).ok();
+    // By words alone: a search by meaning would embed it at once.
+    vault.run(&["find", "sentence", "--lexical"]).ok();
     assert_eq!(vault.state().1, 1);
     assert_eq!(vault.embeds(), 1);
     // The text that was there before lives on in main; when the edit is taken back, nothing is embedded.
