@@ -31,6 +31,7 @@ pub use passages::Passages;
 pub use read::{ChunkRow, DocRow, HeadingRow, Problem, StoredLink, TreeRow};
 pub use revisions::{Differing, Today, is_revision};
 pub use stat::{Known, StatRow};
+pub(crate) use write::link_key;
 pub use write::{NewDoc, Writer};
 
 /// The name of the database's file.

@@ -231,19 +231,8 @@ fn layers(vault: &Vault<'_>, changes: &ChangeSet) -> Result<ChangeSet, Fault> {
     let tree = vault.repo.write_tree(Some(head), changes)?;
     let mut layers = super::layers::files::regenerated(vault, tree, changes.changes.keys())?;
     let root = vault.root()?;
-    layers
-        .changes
-        .retain(|path, _| files::read(root, path).map_or(true, |bytes| stamped(&bytes) != Stamped::Foreign));
-    for (path, change) in &layers.changes {
-        match change {
-            Change::Write(bytes) => files::write(root, path, bytes)?,
-            Change::Delete => {
-                // It is written anew by the next commit should that fail.
-                let _ = std::fs::remove_file(files::place(root, path)?);
-            }
-            Change::Put(_) => {}
-        }
-    }
+    layers.changes.retain(|path, _| super::layers::files::is_free(root, path));
+    super::layers::files::place(root, &layers)?;
     Ok(layers)
 }
 

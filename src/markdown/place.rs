@@ -6,6 +6,7 @@ use crate::model::config::Config;
 use crate::model::day;
 use crate::model::front_matter::{FrontMatter, MemoryType};
 use crate::model::path::VaultPath;
+use crate::model::uri::percent_leniently;
 
 /// The title of a file that gives itself none: its name, as the program that keeps it reads it.
 pub(super) fn title(path: &VaultPath, config: &Config) -> String {
@@ -20,26 +21,7 @@ pub(super) fn title(path: &VaultPath, config: &Config) -> String {
 /// The name of a Logseq page from that of its file: `a___b` and `a%2Fb` are `a/b`.
 fn page(stem: &str) -> String {
     let name = stem.replace("___", "/");
-    if !name.contains('%') {
-        return name;
-    }
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let code = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let code = code.filter(|hex| *first == b'%' && hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or(name)
+    String::from_utf8(percent_leniently(&name)).unwrap_or(name)
 }
 
 /// Adds what the place says where the file itself says nothing.

@@ -129,6 +129,23 @@ pub fn percent_decoded(raw: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// The bytes of a text with its percent-encoding undone; a `%` that encodes nothing stays.
+#[must_use]
+pub fn percent_leniently(raw: &str) -> Vec<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut out = Vec::with_capacity(raw.len());
+    let mut rest = raw.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let code = match behind {
+            [high, low, ..] if *first == b'%' => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        out.push(code.map_or(*first, |(high, low)| high << 4 | low));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    out
+}
+
 fn decode(raw: &str, whole: &str) -> Result<String, UriError> {
     percent_decoded(raw).ok_or_else(|| UriError::Encoding(whole.to_owned()))
 }

@@ -10,6 +10,7 @@ use crate::check::is_attachment;
 use crate::model::clock::Cancel;
 use crate::model::link::name_key;
 use crate::model::path::VaultPath;
+use crate::model::uri::percent_leniently;
 use crate::store::files;
 use crate::store::walk::FileStat;
 
@@ -75,7 +76,7 @@ fn names_in(bytes: &[u8], pattern: &Regex, keys: &HashSet<String>) -> Vec<String
         let line = window.rsplit(['\n', '\r', '/', '\\']).next().unwrap_or_default();
         out.extend(known(line, keys));
         if line.contains('%') {
-            out.extend(known(&decoded(line), keys));
+            out.extend(known(&String::from_utf8_lossy(&percent_leniently(line)), keys));
         }
     }
     out
@@ -86,25 +87,6 @@ fn known(line: &str, keys: &HashSet<String>) -> Option<String> {
     let marks = key.char_indices().rev().filter(|(_, c)| !c.is_alphanumeric()).take(WORDS);
     let starts = marks.flat_map(|(at, c)| [at + c.len_utf8(), at]);
     starts.chain([0]).map(|at| &key[at..]).find(|name| keys.contains(*name)).map(str::to_owned)
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let code = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).filter(|_| *first == b'%');
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

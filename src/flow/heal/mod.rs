@@ -25,6 +25,7 @@ use super::progress::Progress;
 use super::undo;
 use super::vault::Vault;
 use crate::catalog::Catalog;
+pub(super) use crate::catalog::link_key;
 use crate::markdown::relink::{self, TextEdit};
 use crate::markdown::{self};
 use crate::model::config::Config;
@@ -39,7 +40,6 @@ pub use fix::{Fixed, LookedBack, MendedLine, RenamedPart, fix};
 use names::Kept;
 pub use outside::{Renamed, Sign};
 pub(super) use parts::{Part, of_part};
-pub(super) use referrers::link_key;
 use referrers::{referrers, referrers_by_name};
 use target::{Place, leads_to};
 

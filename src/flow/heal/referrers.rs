@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalog::{Catalog, Side};
+use crate::catalog::{Catalog, Side, link_key};
 use crate::model::fault::Fault;
-use crate::model::link::name_key;
 use crate::model::path::VaultPath;
 
 /// The memories with a link that may lead to a file, by its name or an alias; the file itself is not among them.
@@ -19,12 +18,6 @@ pub(super) fn referrers_by_name(
     }
     docs.remove(path);
     Ok(docs)
-}
-
-/// The text under which the catalog keeps the links to a file of this name.
-pub(in crate::flow) fn link_key(name: &str) -> String {
-    let key = name_key(name);
-    key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
 }
 
 /// The memories whose links may lead elsewhere after a move: those that moved, and those with a link by a name that

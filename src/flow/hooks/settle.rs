@@ -1,17 +1,13 @@
 //! Bringing the layer files of a branch to what its tree generates, from within git's hooks.
 
-use std::path::Path;
-
 use crate::flow::acting;
-use crate::flow::layers::files::regenerated;
+use crate::flow::layers::files::{is_free, place, regenerated};
 use crate::flow::vault::Vault;
-use crate::layers::{Stamped, stamped};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::commit::Ident;
-use crate::model::fault::{Explain as _, Fault, Kind};
+use crate::model::fault::Fault;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
-use crate::store::files;
 use crate::store::git::{Head, OwnCommit, Repo};
 use crate::store::lock::{self, Lock};
 
@@ -121,29 +117,6 @@ fn entry(repo: &Repo, change: &Change) -> Result<Option<Entry>, Fault> {
         Change::Put(entry) => Some(*entry),
         Change::Delete => None,
     })
-}
-
-/// Whether nobody's own file stands at a layer's place.
-fn is_free(root: &Path, path: &VaultPath) -> bool {
-    match files::read(root, path) {
-        Ok(bytes) => stamped(&bytes) != Stamped::Foreign,
-        // What cannot be read may be anybody's.
-        Err(error) => error.kind() == Kind::Nothing,
-    }
-}
-
-fn place(root: &Path, changes: &ChangeSet) -> Result<(), Fault> {
-    for (path, change) in &changes.changes {
-        match change {
-            Change::Write(bytes) => files::write(root, path, bytes)?,
-            Change::Delete => {
-                // It is written anew by the next commit should that fail.
-                let _ = std::fs::remove_file(files::place(root, path)?);
-            }
-            Change::Put(_) => {}
-        }
-    }
-    Ok(())
 }
 
 /// `git commit PATH` commits from an index of its own: the layers that went into it are put into the standing one.

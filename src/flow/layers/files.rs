@@ -1,16 +1,18 @@
 //! Layers as files: what a tree's layer files must be, written into it and compared with it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::generator::{Generator, Rules};
 use crate::flow::vault::{CONFIG, Vault};
 use crate::layers::{ABSTRACT_FILE, OVERVIEW_FILE, Stamped, stamp, stamped};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::config::LayerFiles;
-use crate::model::fault::Fault;
+use crate::model::fault::{Explain as _, Fault, Kind};
 use crate::model::foreign;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
+use crate::store::files;
 use crate::store::git::{GitError, Repo};
 
 /// The directories whose layers a change of some paths may change: those that hold them, and all above. When the
@@ -242,4 +244,32 @@ impl<'r> Verifier<'r> {
         }
         Ok(self.last.as_ref().and_then(|(_, generator)| generator.as_ref()))
     }
+}
+
+/// Whether nobody's own file stands at a layer's place in the work tree.
+#[must_use]
+pub fn is_free(root: &Path, path: &VaultPath) -> bool {
+    match files::read(root, path) {
+        Ok(bytes) => stamped(&bytes) != Stamped::Foreign,
+        // What cannot be read may be anybody's.
+        Err(error) => error.kind() == Kind::Nothing,
+    }
+}
+
+/// Puts layer files in their places in the work tree.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn place(root: &Path, changes: &ChangeSet) -> Result<(), Fault> {
+    for (path, change) in &changes.changes {
+        match change {
+            Change::Write(bytes) => files::write(root, path, bytes)?,
+            Change::Delete => {
+                // It is written anew by the next commit should that fail.
+                let _ = std::fs::remove_file(files::place(root, path)?);
+            }
+            Change::Put(_) => {}
+        }
+    }
+    Ok(())
 }
