@@ -1,7 +1,8 @@
 //! The graph of memories and links.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -70,9 +71,12 @@ pub struct Graph {
     pub freshness: Freshness,
 }
 
+/// From where, to where, by which property, and whether embedded.
+type EdgeKey = (VaultPath, VaultPath, Option<String>, bool);
+
 #[derive(Default)]
 struct Drawing {
-    edges: BTreeMap<(VaultPath, VaultPath, Option<String>, bool), u64>,
+    edges: HashMap<EdgeKey, u64>,
     states: BTreeMap<LinkState, u64>,
     findings: Vec<LinkRow>,
 }
@@ -91,10 +95,12 @@ impl Drawing {
 
     fn finish(self, view: String, nodes: Vec<Node>, orphans: Vec<VaultPath>, freshness: Freshness) -> Graph {
         let edge = |((from, to, relation, embed), links)| Edge { from, to, relation, embed, links };
+        let mut edges: Vec<Edge> = self.edges.into_iter().map(edge).collect();
+        edges.par_sort_unstable();
         Graph {
             view,
             nodes,
-            edges: self.edges.into_iter().map(edge).collect(),
+            edges,
             states: self.states.into_iter().map(|(state, n)| (state.as_str().to_owned(), n)).collect(),
             findings: self.findings,
             orphans,
@@ -199,7 +205,7 @@ fn whole(
     })?;
     progress.end();
     reader.vault.env.go_on()?;
-    let linked: BTreeSet<&VaultPath> = drawing.edges.keys().flat_map(|(from, to, ..)| [from, to]).collect();
+    let linked: HashSet<&VaultPath> = drawing.edges.keys().flat_map(|(from, to, ..)| [from, to]).collect();
     let orphans = match request.relation {
         Some(_) => Vec::new(),
         None => visible
