@@ -25,6 +25,7 @@ pub(crate) fn run(dir: &Path, count: usize) -> Result<()> {
     command(dir, "git", &["init", "-q", "-b", "main"])?;
     command(dir, "git", &["config", "user.name", "Mei"])?;
     command(dir, "git", &["config", "user.email", "mei@example.org"])?;
+    command(dir, env!("CARGO_BIN_EXE_runebook"), &["init", "--existing", "--yes"])?;
     // fast-import writes one pack without touching each file twice; the work tree is written beside it.
     let mut import = Command::new("git")
         .args(["fast-import", "--quiet"])
@@ -33,7 +34,7 @@ pub(crate) fn run(dir: &Path, count: usize) -> Result<()> {
         .spawn()?;
     let mut stream =
         BufWriter::with_capacity(1 << 20, import.stdin.take().ok_or("git fast-import has no input")?);
-    let head = "commit refs/heads/main\ncommitter Mei <mei@example.org> 1764410400 +0000\ndata 15\nGenerated vault\n";
+    let head = "commit refs/heads/main\ncommitter Mei <mei@example.org> 1764410400 +0000\ndata 15\nGenerated vault\nfrom refs/heads/main^0\n";
     stream.write_all(head.as_bytes())?;
     let mut bytes = 0;
     let mut put = |path: &str, text: &str| -> Result<()> {
@@ -44,7 +45,6 @@ pub(crate) fn run(dir: &Path, count: usize) -> Result<()> {
         bytes += text.len();
         Ok(())
     };
-    put(".runebook/config.yaml", "version: 1\nmain_branch: main\ntime_zone: UTC\n")?;
     for (at, path) in places.iter().enumerate() {
         put(path, &memory(at, &places))?;
     }

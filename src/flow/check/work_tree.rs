@@ -205,6 +205,10 @@ pub fn work_tree(
     let mut findings: Vec<Finding> = judged.collect();
     progress.end();
     vault.env.go_on()?;
+    // Which memories nothing leads to is known only once all were looked at.
+    if paths.is_empty() {
+        findings.extend(run.orphans());
+    }
     findings.extend(found.problems.into_iter().filter(|f| f.path.as_ref().is_none_or(within)));
     findings.extend(crate::flow::layers::work_tree::findings(vault, &governance, paths)?);
     let findings = Sight::of(vault, access)?.of_files(check::sorted(findings))?;
