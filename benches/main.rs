@@ -3,7 +3,9 @@
 //! - `generate DIR COUNT`: makes a vault of COUNT memories;
 //! - `index VAULT`: the index built anew, without a change, after one;
 //! - `find VAULT`: lexical search, warm and cold;
+//! - `hybrid VAULT`: search by words and meaning, with random vectors;
 //! - `merge VAULT`: a proposal of three files;
+//! - `tokens DIR…`: texts cut into words;
 //! - `watch VAULT`: a watched vault, from a save to its being found, idling, a large checkout;
 //! - `vectors [COUNT…]`: exact search over random vectors, 100,000 and 1,000,000 of them if not said;
 //! - `embed MODEL RUNTIME [COUNT]`: embedding through the program and through the bare runtime, and a cold start;
@@ -14,12 +16,14 @@ mod embed;
 mod eval;
 mod find;
 mod generate;
+mod hybrid;
 mod index;
 mod layers;
 mod locomo;
 mod merge;
 mod mv;
 mod support;
+mod tokens;
 mod vectors;
 mod watch;
 mod words;
@@ -35,6 +39,7 @@ fn main() -> support::Result<()> {
         ["generate", dir, count] => generate::run(Path::new(dir), count.parse()?),
         ["index", dir] => index::run(&place(dir)?),
         ["find", dir] => find::run(&place(dir)?),
+        ["hybrid", dir] => hybrid::run(&place(dir)?),
         ["layers", dir] => layers::run(&place(dir)?),
         ["merge", dir] => merge::run(&place(dir)?),
         ["watch", dir] => watch::run(&place(dir)?),
@@ -42,6 +47,7 @@ fn main() -> support::Result<()> {
         ["vectors", counts @ ..] => {
             vectors::run(&counts.iter().map(|count| Ok(count.parse()?)).collect::<support::Result<Vec<_>>>()?)
         }
+        ["tokens", dirs @ ..] => tokens::run(dirs),
         ["mv", dir] => mv::run(Path::new(dir)),
         ["graph", dir] => mv::graph(&place(dir)?),
         ["embed-bare", model, runtime, count] => {
@@ -51,7 +57,7 @@ fn main() -> support::Result<()> {
         ["embed", model, runtime, count] => embed::run(&place(model)?, &place(runtime)?, count.parse()?),
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | layers DIR | merge DIR | watch DIR | mv NEW | graph DIR | vectors | embed MODEL RUNTIME | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | hybrid DIR | layers DIR | merge DIR | watch DIR | mv NEW | graph DIR | tokens DIR… | vectors | embed MODEL RUNTIME | eval NAME DATA",
         ),
     }
 }

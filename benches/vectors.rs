@@ -13,7 +13,7 @@ const QUESTIONS: u64 = 40;
 const EDGE: f32 = 5e-5;
 
 /// A vector of length 1 that a number gives: near one of many centres, as texts are near their subjects, or anywhere.
-fn vector(number: u64, centre: Option<&[f32]>) -> Vec<f32> {
+pub(crate) fn vector(number: u64, centre: Option<&[f32]>) -> Vec<f32> {
     let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;

@@ -3,6 +3,8 @@
 //! Every text is a query: what is no syntax is words. Full-width forms of the signs count as well (`标签` is found by
 //! `tag：标签`), since that is what a Chinese keyboard types.
 
+use std::sync::LazyLock;
+
 /// One part of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
@@ -282,8 +284,17 @@ const STOP_CHARACTERS: &str = "的了和是在有就不也都与及或吗呢吧�
 #[must_use]
 pub fn is_stop_word(word: &str) -> bool {
     let bare = word.split_once('\'').map_or(word, |(bare, _)| bare);
-    STOP_WORDS.binary_search(&bare).is_ok()
+    let Some(first) = bare.as_bytes().first().map(|byte| usize::from(*byte)) else { return false };
+    STOP_WORDS[usize::from(BY_FIRST[first])..usize::from(BY_FIRST[first + 1])].binary_search(&bare).is_ok()
 }
+
+/// Where the stop words begin whose first byte is this or a later one: each word of each text is held against the list.
+static BY_FIRST: LazyLock<[u8; 257]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| {
+        STOP_WORDS.partition_point(|word| word.bytes().next().is_none_or(|first| usize::from(first) < byte))
+            as u8
+    })
+});
 
 /// Whether a Chinese character alone says nothing.
 #[must_use]

@@ -240,11 +240,16 @@ fn schema() -> (Schema, Fields) {
         TextOptions::default().set_indexing_options(indexing)
     };
     let words = indexed(text_words::WORDS, IndexRecordOption::WithFreqsAndPositions);
+    let body = indexed(text_words::BODY, IndexRecordOption::WithFreqsAndPositions);
     let starts = indexed(text_words::STARTS, IndexRecordOption::WithFreqs);
     let mut searched = [doc; 7];
     for (at, (name, _)) in FIELDS.iter().enumerate() {
-        searched[at] =
-            builder.add_text_field(name, if at == STARTS { starts.clone() } else { words.clone() });
+        let options = match at {
+            BODY => &body,
+            STARTS => &starts,
+            _ => &words,
+        };
+        searched[at] = builder.add_text_field(name, options.clone());
     }
     (builder.build(), Fields { doc, tag, order, searched })
 }

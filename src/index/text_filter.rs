@@ -72,11 +72,12 @@ impl Filter<'_> {
     }
 
     fn path(&mut self, chunk: DocId) -> bool {
+        let Some(passes) = self.request.path else { return true };
         let Some(places) = &self.places else { return false };
         let Some(ord) = places.ords().first(chunk) else { return false };
         *self.seen.entry(ord).or_insert_with(|| {
             let mut path = String::new();
-            places.ord_to_str(ord, &mut path).unwrap_or(false) && (self.request.path)(&path)
+            places.ord_to_str(ord, &mut path).unwrap_or(false) && passes(&path)
         })
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn chunks(view: &View, memory: u64, nearest: Place) -> tantivy::Resul
     for (at, segment) in view.searcher.segment_readers().iter().enumerate() {
         let inverted = segment.inverted_index(view.fields.doc)?;
         let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-        let ords = segment.fast_fields().u64("ord")?;
+        let ords = view.ords(at);
         while postings.doc() != TERMINATED {
             if !view.unseen[at].bits.has(postings.doc()) {
                 found.push((ords.first(postings.doc()).unwrap_or(0), (at, postings.doc())));

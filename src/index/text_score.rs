@@ -138,7 +138,7 @@ pub(super) fn score(
     let mut scored: Vec<Scored> = chunks.iter().map(new).collect();
     for group in scored.chunk_by_mut(|a, b| a.place.0 == b.place.0) {
         let reader = &view.searcher.segment_readers()[group[0].place.0];
-        let ords = reader.fast_fields().u64("ord")?;
+        let ords = view.ords(group[0].place.0);
         for one in group.iter_mut() {
             one.ord = ords.first(one.place.1).unwrap_or(0);
         }

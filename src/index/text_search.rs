@@ -46,8 +46,8 @@ pub struct Request<'a> {
     pub tags: &'a [String],
     /// Only what is dated from this second on, and to that one.
     pub dates: Option<(i64, i64)>,
-    /// Whether a path is wanted and may be seen.
-    pub path: &'a dyn Fn(&str) -> bool,
+    /// Whether a path is wanted and may be seen; all are where it is left out, and none needs to be read then.
+    pub path: Option<&'a dyn Fn(&str) -> bool>,
     /// Whether to tell the parts of the scores.
     pub explain: bool,
 }
@@ -136,7 +136,7 @@ impl TextIndex {
         for item in &request.query.unwanted {
             for (at, bits) in matching(view, item)?.into_iter().flatten().enumerate() {
                 let segment = &view.searcher.segment_readers()[at];
-                let numbers = segment.fast_fields().u64("doc")?;
+                let numbers = view.memories(at);
                 let docs = (0..segment.max_doc()).filter(|doc| bits.has(*doc));
                 excluded.extend(docs.filter_map(|doc| numbers.first(doc)));
             }
@@ -155,14 +155,15 @@ impl TextIndex {
         }
         let segments = view.searcher.segment_readers().iter().zip(&view.unseen).zip(allowed);
         segments
-            .map(|((segment, unseen), allowed)| {
+            .enumerate()
+            .map(|(at, ((segment, unseen), allowed))| {
                 let fast = segment.fast_fields();
                 Ok(Filter {
                     request,
                     unseen: &unseen.bits,
                     allowed,
                     excluded: excluded.clone(),
-                    memory: fast.u64("doc")?,
+                    memory: view.memories(at).clone(),
                     facts: fast.u64("facts")?,
                     date: fast.i64("date").ok(),
                     places: fast.str("place")?,
@@ -350,8 +351,8 @@ fn list(view: &View, filters: Vec<Filter<'_>>, request: &Request<'_>) -> tantivy
         return Ok(Vec::new());
     }
     let mut hits = Vec::new();
-    for (reader, mut filter) in view.searcher.segment_readers().iter().zip(filters) {
-        let ords = reader.fast_fields().u64("ord")?;
+    for (at, (reader, mut filter)) in view.searcher.segment_readers().iter().zip(filters).enumerate() {
+        let ords = view.ords(at);
         for chunk in (0..reader.max_doc()).filter(|chunk| ords.first(*chunk) == Some(0)) {
             if let Some(doc) = filter.pass(chunk) {
                 hits.push(Hit { doc, ord: 0, score: 0.0, parts: Vec::new() });

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
+use tantivy::columnar::Column;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
@@ -44,12 +45,19 @@ pub(super) struct Unseen {
     pub(super) bits: Bits,
 }
 
+/// Numbers of the chunks of one segment.
+struct Columns {
+    memory: Column<u64>,
+    ord: Column<u64>,
+}
+
 /// One view of the index at one moment.
 pub(super) struct View {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     pub(super) unseen: Vec<Unseen>,
     pub(super) totals: Totals,
+    columns: Vec<Columns>,
     frequencies: RefCell<HashMap<Term, u64>>,
 }
 
@@ -89,7 +97,22 @@ impl View {
             list.iter().for_each(|doc| bits.set(*doc));
             unseen.push(Unseen { list, bits });
         }
-        Ok(View { searcher, fields, unseen, totals, frequencies: RefCell::default() })
+        let columns = searcher.segment_readers().iter().map(|segment| {
+            let fast = segment.fast_fields();
+            Ok(Columns { memory: fast.u64("doc")?, ord: fast.u64("ord")? })
+        });
+        let columns = columns.collect::<tantivy::Result<_>>()?;
+        Ok(View { searcher, fields, unseen, totals, columns, frequencies: RefCell::default() })
+    }
+
+    /// The numbers of the memories of a segment's chunks.
+    pub(super) fn memories(&self, segment: usize) -> &Column<u64> {
+        &self.columns[segment].memory
+    }
+
+    /// The place of each chunk of a segment in its memory, from 0.
+    pub(super) fn ords(&self, segment: usize) -> &Column<u64> {
+        &self.columns[segment].ord
     }
 
     /// The mean length of a field over all chunks of a memory.

@@ -1,6 +1,10 @@
 //! The two ways in which a text's words go into the index, behind tantivy's trait: the words themselves, and how they
 //! begin.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 use super::query::{is_stop_character, is_stop_word};
@@ -8,17 +12,20 @@ use super::tokenizer::{self, Analyzer, EXACT, Kind};
 
 /// The words with their stems and exact forms: see [`super::tokenizer`].
 pub(super) const WORDS: &str = "runebook";
+/// The same of a text whose words' beginnings are asked for next.
+pub(super) const BODY: &str = "runebook-body";
 /// How the words begin: see [`starts`].
 pub(super) const STARTS: &str = "runebook-starts";
 
 /// With how many letters a word begins.
 const LETTERS: usize = 4;
 
-/// Both, and tantivy's own.
+/// All three, and tantivy's own.
 pub(super) fn known() -> TokenizerManager {
     let known = TokenizerManager::default();
-    known.register(WORDS, TextAnalyzer::from(Words::default()));
-    known.register(STARTS, TextAnalyzer::from(Words { starts: true, ..Words::default() }));
+    for (name, role) in [(WORDS, Role::Words), (BODY, Role::Body), (STARTS, Role::Starts)] {
+        known.register(name, TextAnalyzer::from(Words { role, ..Words::default() }));
+    }
     known
 }
 
@@ -58,12 +65,71 @@ fn latin(word: &str) -> Option<&str> {
     Some(word.char_indices().nth(LETTERS).map_or(word, |(end, _)| &word[..end]))
 }
 
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Words,
+    Body,
+    Starts,
+}
+
+/// How the words of a text begin.
+#[derive(Clone, Default)]
+struct Begun {
+    /// The text.
+    of: String,
+    /// The beginnings, one behind the other.
+    text: String,
+    /// Where each stands in `text`, and its position.
+    starts: Vec<(Range<usize>, u32)>,
+}
+
+impl Begun {
+    fn fill(&mut self, of: &str, analyzer: &Analyzer) {
+        self.of.clear();
+        self.of.push_str(of);
+        self.text.clear();
+        self.starts.clear();
+        for (start, position) in starts(analyzer, analyzer.tokens()) {
+            let from = self.text.len();
+            self.text.push_str(start);
+            self.starts.push((from..self.text.len(), position));
+        }
+    }
+}
+
+/// How many texts' beginnings are kept for the second field. A chunk has a few: its body, its title and headings.
+const KEPT: usize = 16;
+
+thread_local! {
+    /// What was cut last in this thread. Tantivy has the texts of a chunk cut field by field, and the second field's
+    /// texts are those of the first: cutting them once is a sixth of the work of an index.
+    static CUT: RefCell<VecDeque<Begun>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Keeps how the words of the analyser's last text begin.
+fn keep(text: &str, analyzer: &Analyzer) {
+    CUT.with_borrow_mut(|cut| {
+        let mut begun = if cut.len() < KEPT { None } else { cut.pop_front() }.unwrap_or_default();
+        begun.fill(text, analyzer);
+        cut.push_back(begun);
+    });
+}
+
+/// Puts what was kept of a text in the place of `begun`, if it was.
+fn take(text: &str, begun: &mut Begun) -> bool {
+    CUT.with_borrow_mut(|cut| {
+        let Some(found) = cut.iter_mut().find(|kept| kept.of == text) else { return false };
+        std::mem::swap(found, begun);
+        true
+    })
+}
+
 #[derive(Clone, Default)]
 struct Words {
     analyzer: Analyzer,
-    starts: bool,
-    begun: Vec<(std::ops::Range<usize>, u32)>,
-    text: String,
+    role: Role,
+    begun: Begun,
     token: Token,
 }
 
@@ -76,15 +142,20 @@ impl Tokenizer for Words {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        self.analyzer.analyze(text);
         self.token.reset();
-        if self.starts {
-            self.begun.clear();
-            self.text.clear();
-            for (start, position) in starts(&self.analyzer, self.analyzer.tokens()) {
-                let from = self.text.len();
-                self.text.push_str(start);
-                self.begun.push((from..self.text.len(), position));
+        match self.role {
+            Role::Words => {
+                self.analyzer.analyze(text);
+            }
+            Role::Body => {
+                self.analyzer.analyze(text);
+                keep(text, &self.analyzer);
+            }
+            Role::Starts => {
+                if !take(text, &mut self.begun) {
+                    self.analyzer.analyze(text);
+                    self.begun.fill(text, &self.analyzer);
+                }
             }
         }
         WordStream { words: self, next: 0 }
@@ -93,11 +164,11 @@ impl Tokenizer for Words {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        let Words { analyzer, starts, begun, text, token } = &mut *self.words;
+        let Words { analyzer, role, begun, token } = &mut *self.words;
         token.text.clear();
-        if *starts {
-            let Some((range, position)) = begun.get(self.next) else { return false };
-            token.text.push_str(&text[range.clone()]);
+        if *role == Role::Starts {
+            let Some((range, position)) = begun.starts.get(self.next) else { return false };
+            token.text.push_str(&begun.text[range.clone()]);
             token.position = *position as usize;
         } else {
             let Some(found) = analyzer.tokens().get(self.next) else { return false };
@@ -135,5 +206,26 @@ mod tests {
         assert_eq!(begin("靠窗的座位"), ["靠", "窗", "座", "位"]);
         assert_eq!(begin("猫 HTTP-403"), ["猫", "http", "403"]);
         assert!(begin("").is_empty());
+    }
+
+    #[test]
+    fn beginnings_are_the_same_whether_the_words_were_cut_before_or_not() {
+        let cut = |name: &str, text: &str| {
+            let mut analyzer = known().get(name).unwrap();
+            let mut stream = analyzer.token_stream(text);
+            let mut found = Vec::new();
+            stream.process(&mut |token| found.push((token.text.clone(), token.position)));
+            found
+        };
+        let texts: Vec<String> =
+            (0..40).map(|n| format!("Polymerases {n} of the cats 靠窗 num{n}")).collect();
+        let alone: Vec<_> = texts.iter().map(|text| cut(STARTS, text)).collect();
+        // More than are kept, then each twice in its turn.
+        texts.iter().for_each(|text| drop(cut(BODY, text)));
+        let after: Vec<_> = texts.iter().map(|text| cut(STARTS, text)).collect();
+        let in_turn: Vec<_> = texts.iter().map(|text| (cut(BODY, text), cut(STARTS, text)).1).collect();
+        assert_eq!(alone, after);
+        assert_eq!(alone, in_turn);
+        assert_eq!(alone[3][0], ("poly".to_owned(), 0));
     }
 }

@@ -186,11 +186,17 @@ impl Analyzer {
                     self.cjk(text, at..end);
                     end
                 }
-                Class::Word => {
-                    let end = self.run_end(text, at);
-                    self.word_run(text, at..end);
-                    end
-                }
+                Class::Word => match plain_end(text.as_bytes(), at) {
+                    Some(end) => {
+                        self.part(&text[at..end], 0..end - at, at);
+                        end
+                    }
+                    None => {
+                        let end = self.run_end(text, at);
+                        self.word_run(text, at..end);
+                        end
+                    }
+                },
             };
         }
         &self.tokens
@@ -278,7 +284,9 @@ impl Analyzer {
 
     fn fold_onto_terms(&mut self, raw: &str) {
         if raw.is_ascii() {
-            self.terms.extend(raw.chars().map(|c| c.to_ascii_lowercase()));
+            let start = self.terms.len();
+            self.terms.push_str(raw);
+            self.terms[start..].make_ascii_lowercase();
         } else {
             let seen = raw.chars().filter(|c| !is_invisible(*c)).map(|c| if c == '’' { '\'' } else { c });
             let folded = caseless::default_case_fold_str(&seen.nfkc().collect::<String>());
@@ -298,12 +306,7 @@ impl Analyzer {
         let known = !word.is_empty();
         if known {
             let place = base + part.start..base + part.end;
-            let stem = self.stem(&word);
-            match stem {
-                Some(stem) => self.terms.push_str(&stem),
-                None => self.terms.push_str(&word),
-            }
-            let differs = self.terms[start..] != *word;
+            let differs = self.stem_onto_terms(&word);
             self.push(start, place.clone(), self.position, Kind::Plain);
             if differs {
                 let start = self.terms.len();
@@ -317,29 +320,35 @@ impl Analyzer {
         known
     }
 
-    /// The form that a folded word is looked up by, where it is another.
-    fn stem(&mut self, word: &str) -> Option<Box<str>> {
+    /// Appends the form that a folded word is looked up by. Whether it is another than the word.
+    fn stem_onto_terms(&mut self, word: &str) -> bool {
         if word.len() < 3 || word.bytes().all(|b| b.is_ascii_digit()) {
-            return None;
+            self.terms.push_str(word);
+            return false;
         }
         if let Some(known) = self.stems.get(word) {
-            return known.clone();
+            self.terms.push_str(known.as_deref().unwrap_or(word));
+            return known.is_some();
         }
-        let found = if word.is_ascii() {
-            let stem = self.stemmer.stem(word);
-            (stem != word && !stem.is_empty()).then(|| stem.as_ref().into())
-        } else {
-            // Without its accents; other scripts keep their marks, which are letters there.
-            let bare: String = word.nfd().filter(|c| !matches!(c, '\u{300}'..='\u{36F}')).collect();
-            let stem =
-                if bare.is_ascii() { self.stemmer.stem(&bare).into_owned() } else { bare.nfc().collect() };
-            (stem != word && !stem.is_empty()).then(|| stem.into())
-        };
+        let found = self.stem(word);
+        self.terms.push_str(found.as_deref().unwrap_or(word));
+        let differs = found.is_some();
         if self.stems.len() >= MAX_STEMS {
             self.stems.clear();
         }
-        self.stems.insert(word.to_owned(), found.clone());
-        found
+        self.stems.insert(word.to_owned(), found);
+        differs
+    }
+
+    fn stem(&self, word: &str) -> Option<Box<str>> {
+        if word.is_ascii() {
+            let stem = self.stemmer.stem(word);
+            return (stem != word && !stem.is_empty()).then(|| stem.as_ref().into());
+        }
+        // Without its accents; other scripts keep their marks, which are letters there.
+        let bare: String = word.nfd().filter(|c| !matches!(c, '\u{300}'..='\u{36F}')).collect();
+        let stem = if bare.is_ascii() { self.stemmer.stem(&bare).into_owned() } else { bare.nfc().collect() };
+        (stem != word && !stem.is_empty()).then(|| stem.into())
     }
 
     fn cjk(&mut self, text: &str, run: Range<usize>) {
@@ -369,6 +378,21 @@ impl Analyzer {
         self.position += count as u32;
         self.scratch = folded;
     }
+}
+
+/// Where a word of ASCII letters and digits ends that nothing joins to another and in which nothing begins anew: most
+/// words of most texts, for which one look is enough.
+fn plain_end(text: &[u8], from: usize) -> Option<usize> {
+    let length = text[from..].iter().position(|byte| !byte.is_ascii_alphanumeric());
+    let end = length.map_or(text.len(), |length| from + length);
+    // Anything else may be part of the word, also what is no ASCII; a space or a comma is not.
+    let ends = text.get(end).is_none_or(|next| {
+        next.is_ascii_whitespace()
+            || matches!(next, b',' | b';' | b'!' | b'?' | b')' | b']' | b'"' | b'(' | b'[' | b'*' | b'|')
+            || (matches!(next, b'.' | b':') && text.get(end + 1).is_none_or(u8::is_ascii_whitespace))
+    });
+    let rest = text.get(from + 1..end)?;
+    (ends && !rest.iter().any(u8::is_ascii_uppercase)).then_some(end)
 }
 
 fn end_of(text: &str, from: usize, inside: impl Fn(Class) -> bool) -> usize {

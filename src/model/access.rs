@@ -73,6 +73,12 @@ impl Reach {
         Reach(globs.map(|globs| globs.iter().filter_map(|glob| compile_glob(glob).ok()).collect()))
     }
 
+    /// Whether every path is within it.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether a path is within it.
     #[must_use]
     pub fn holds(&self, path: &VaultPath) -> bool {

@@ -14,7 +14,7 @@ use crate::store::files;
 
 /// The form of everything below the directory, the words of the analyser included. Another one in a state file
 /// means that the index is built anew.
-const FORM: u32 = 9;
+const FORM: u32 = 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StateFile {
