@@ -147,14 +147,8 @@ pub fn create(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileErr
         return Err(FileError::Exists(path.clone()));
     }
     let directory = make_parent(&at)?;
-    let temporary = fill(&directory, &at, bytes)?;
-    match temporary.persist_noclobber(&at) {
-        Ok(_) => sync_directory(&directory),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(FileError::Exists(path.clone()))
-        }
-        Err(error) => Err(io_error("writing", &at)(error.error)),
-    }
+    put_new(fill(&directory, &at, bytes)?, &at, path)?;
+    sync_directory(&directory)
 }
 
 /// Writes any file by its place on disk: whole or not at all, with the old file's permissions. Its directory must
@@ -227,6 +221,33 @@ pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, Fi
     results.into_iter().map(|result| result.map(|placed| placed.is_some())).collect()
 }
 
+/// Writes many new files, each whole or not at all and over nothing, many at the same time. The answers stand in the
+/// order of the jobs.
+pub fn create_all(root: &Path, jobs: &[(&VaultPath, &[u8])]) -> Vec<Result<(), FileError>> {
+    let results = at_once(jobs.iter().collect(), |(path, bytes)| {
+        let at = place(root, path)?;
+        if at.symlink_metadata().is_ok() {
+            return Err(FileError::Exists((*path).clone()));
+        }
+        let directory = make_parent(&at)?;
+        put_new(fill(&directory, &at, bytes)?, &at, path)?;
+        Ok(directory)
+    });
+    let results: Vec<Result<PathBuf, FileError>> =
+        results.into_iter().map(|result| result.and_then(|result| result)).collect();
+    let directories: std::collections::BTreeSet<&PathBuf> = results.iter().flatten().collect();
+    directories.iter().for_each(|directory| drop(sync_directory(directory)));
+    results.into_iter().map(|result| result.map(drop)).collect()
+}
+
+/// Gives a temporary file its name, if nothing has it.
+fn put_new(temporary: tempfile::TempPath, at: &Path, path: &VaultPath) -> Result<(), FileError> {
+    temporary.persist_noclobber(at).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),
+        _ => io_error("writing", at)(error.error),
+    })
+}
+
 /// Does something to each, many at the same time: waiting for the disk is what takes long, and it takes as long for
 /// many as for one.
 fn at_once<T: Send, R: Send>(jobs: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<Result<R, FileError>> {
@@ -253,8 +274,9 @@ fn at_once<T: Send, R: Send>(jobs: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<R
     })
 }
 
-/// A temporary file beside `at` that holds the bytes on disk; it removes itself unless it is persisted.
-fn fill(directory: &Path, at: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, FileError> {
+/// A temporary file beside `at` that holds the bytes on disk; it removes itself unless it is persisted. It is closed: a
+/// process may have a thousand files open, or fewer, and tens of thousands of notes may wait for their new bytes.
+fn fill(directory: &Path, at: &Path, bytes: &[u8]) -> Result<tempfile::TempPath, FileError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".runebook-").suffix(".tmp");
     // A temporary file is private by default; a new memory is an ordinary file under the person's umask.
@@ -269,7 +291,7 @@ fn fill(directory: &Path, at: &Path, bytes: &[u8]) -> Result<tempfile::NamedTemp
     }
     temporary.write_all(bytes).map_err(io_error("writing", at))?;
     temporary.as_file().sync_all().map_err(io_error("writing", at))?;
-    Ok(temporary)
+    Ok(temporary.into_temp_path())
 }
 
 fn make_parent(at: &Path) -> Result<PathBuf, FileError> {
@@ -305,6 +327,24 @@ mod tests {
         assert_eq!(read(dir.path(), &path("a/b.md")).unwrap(), b"two");
         let left: Vec<_> = std::fs::read_dir(dir.path().join("a")).unwrap().flatten().collect();
         assert_eq!(left.len(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn many_new_files_and_never_over_something() {
+        let dir = tempfile::tempdir().unwrap();
+        create(dir.path(), &path("a/7.md"), b"mine").unwrap();
+        let paths: Vec<VaultPath> = (0..100).map(|at| path(&format!("a/{at}.md"))).collect();
+        let jobs: Vec<(&VaultPath, &[u8])> =
+            paths.iter().map(|path| (path, path.as_str().as_bytes())).collect();
+        let results = create_all(dir.path(), &jobs);
+        for (at, result) in results.iter().enumerate() {
+            let bytes = read(dir.path(), &paths[at]).unwrap();
+            match at {
+                7 => assert!(matches!(result, Err(FileError::Exists(_))) && bytes == b"mine"),
+                _ => assert!(result.is_ok() && bytes == paths[at].as_str().as_bytes()),
+            }
+        }
+        assert_eq!(std::fs::read_dir(dir.path().join("a")).unwrap().count(), 100, "no temporary file stays");
     }
 
     #[cfg(unix)]

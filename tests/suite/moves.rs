@@ -335,3 +335,33 @@ fn every_link_leads_where_it_led() {
         assert!(seen.contains_key(kind), "there was not {kind}: {seen:?}");
     }
 }
+
+/// Many systems let a process have 1,024 files open, some 256.
+#[cfg(unix)]
+#[test]
+fn more_memories_follow_than_files_may_be_open() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("user/aim.md", "# Aim\n");
+    for at in 0..400 {
+        s.write(&format!("user/n/{at}.md"), "[aim](../aim.md)\n");
+    }
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "Start"]);
+    let few = |args: &str| {
+        let script = format!("ulimit -n 128; exec \"{}\" {args}", env!("CARGO_BIN_EXE_runebook"));
+        let out = s.command("sh").args(["-c", &script]).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+        text
+    };
+    let moved: serde_json::Value = serde_json::from_str(&few("mv --json user/n user/deep/n")).unwrap();
+    assert_eq!(moved["links"]["left"], serde_json::json!([]));
+    assert_eq!(s.read("user/deep/n/399.md"), "[aim](../../aim.md)\n");
+    few("undo --yes");
+    assert_eq!(s.read("user/n/399.md"), "[aim](../aim.md)\n");
+    few("rm -r user/n");
+    assert!(!s.vault().join("user/n").exists());
+    few("undo --yes");
+    assert_eq!(s.git(&["status", "--short"]), "");
+}

@@ -296,12 +296,18 @@ fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Resu
     if missing.is_empty() {
         return Ok(());
     }
-    for (path, entry) in missing {
+    for some in missing.chunks(1024) {
         vault.env.go_on()?;
-        files::create(root, &path, &vault.repo.blob(entry.oid)?)?;
-        if entry.mode == mode::EXECUTABLE {
+        let mut bytes = Vec::with_capacity(some.len());
+        for (_, entry) in some {
+            bytes.push(vault.repo.blob(entry.oid)?);
+        }
+        let jobs: Vec<(&VaultPath, &[u8])> =
+            some.iter().zip(&bytes).map(|((path, _), bytes)| (path, bytes.as_slice())).collect();
+        files::create_all(root, &jobs).into_iter().collect::<Result<(), _>>()?;
+        for (path, _) in some.iter().filter(|(_, entry)| entry.mode == mode::EXECUTABLE) {
             let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-            executable(&files::place(root, &path)?).map_err(io)?;
+            executable(&files::place(root, path)?).map_err(io)?;
         }
     }
     super::note(vault, what, vec![Effect::Restored { path: path.clone() }])

@@ -4,6 +4,7 @@
 //! in what a commit is.
 
 mod checkout;
+mod entries;
 mod hooked;
 mod index_file;
 mod intent;
@@ -183,6 +184,7 @@ fn from_git(oid: git2::Oid) -> Oid {
 pub struct Repo {
     inner: git2::Repository,
     commits: RefCell<HashMap<Oid, std::rc::Rc<Commit>>>,
+    wide: entries::Wide,
 }
 
 impl std::fmt::Debug for Repo {
@@ -279,7 +281,7 @@ impl Repo {
                 "run `git fetch --unshallow`",
             );
         }
-        Ok(Repo { inner, commits: RefCell::default() })
+        Ok(Repo { inner, commits: RefCell::default(), wide: entries::Wide::default() })
     }
 
     /// The git directory of this work tree.

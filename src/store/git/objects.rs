@@ -9,7 +9,6 @@ use super::{GitError, Repo, from_git, other, to_git};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
 use crate::model::commit::Commit;
 use crate::model::id::Oid;
-use crate::model::path::VaultPath;
 
 /// The longest path that is followed into a tree, in bytes: Linux's PATH_MAX. A tree nested deeper can be on no
 /// disk, and following it would only serve to exhaust the stack.
@@ -139,40 +138,6 @@ impl Repo {
         let mut names = HashSet::with_capacity(entries.len());
         let twice = !entries.iter().all(|(name, _)| names.insert(name.as_slice()));
         if twice { Err(fail("it names something twice")) } else { Ok(entries) }
-    }
-
-    /// The entry at a path below a tree.
-    ///
-    /// # Errors
-    /// When a tree on the way is missing or damaged; a path that leads nowhere is `None`.
-    pub fn entry_at(&self, tree: Oid, path: &VaultPath) -> Result<Option<Entry>, GitError> {
-        let mut at = Entry { mode: mode::TREE, oid: tree };
-        if path.is_root() {
-            return Ok(Some(at));
-        }
-        for segment in path.as_str().split('/') {
-            if at.mode != mode::TREE {
-                return Ok(None);
-            }
-            match self.tree(at.oid)?.into_iter().find(|(name, _)| name == segment.as_bytes()) {
-                Some((_, entry)) => at = entry,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(at))
-    }
-
-    /// The bytes of the file at a path below a tree, if a file (plain or executable) stands there.
-    ///
-    /// # Errors
-    /// When an object is missing or damaged.
-    pub fn file_at(&self, tree: Oid, path: &VaultPath) -> Result<Option<Vec<u8>>, GitError> {
-        match self.entry_at(tree, path)? {
-            Some(entry) if matches!(entry.mode, mode::FILE | mode::EXECUTABLE) => {
-                self.blob(entry.oid).map(Some)
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Every entry below a tree that is no tree itself, with its full path, in order.
