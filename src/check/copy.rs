@@ -2,7 +2,6 @@
 
 use super::runner::{Sink, Subject};
 use super::{Case, Check};
-use crate::model::copy;
 use crate::model::finding::Severity;
 
 pub(super) static CHECK: Check = Check {
@@ -20,9 +19,7 @@ pub(super) static CHECK: Check = Check {
 
 fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
     let Some(path) = subject.path.filter(|path| path.is_markdown() && !path.is_hidden()) else { return };
-    let Some(bytes) = &subject.item.after else { return };
-    let read = |file: &_| if file == path { Some(bytes.clone()) } else { subject.tree.read(file) };
-    let Some(found) = copy::original(path, |file| subject.tree.names().has_file(file), read) else { return };
+    let Some(found) = subject.copied() else { return };
     let of = &found.of;
     let (message, fix) = if !found.there {
         let message = format!("by its name it is a copy of {of}, which is not there");

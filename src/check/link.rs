@@ -6,9 +6,11 @@ use super::runner::{Sink, Subject};
 use super::{Case, Check, Occasion};
 use crate::markdown::renamed::heading_key;
 use crate::model::change::mode;
+use crate::model::day;
 use crate::model::finding::Severity;
 use crate::model::link::{Link, LinkForm, Resolution, name_key, resolve};
 use crate::model::memory::Memory;
+use crate::model::near;
 use crate::model::path::VaultPath;
 use crate::model::uri::Fragment;
 
@@ -70,6 +72,8 @@ fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
         return;
     }
     let mut leads_to: HashSet<VaultPath> = HashSet::new();
+    // Logseq makes a page of every name that is linked: such a link holds pages together too.
+    let mut pages = false;
     for link in &memory.links {
         let resolution = resolve(link, &memory.path, subject.tree.names());
         let to = match &resolution {
@@ -80,10 +84,13 @@ fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
         if let Some(to) = to.filter(|to| **to != memory.path && !leads_to.contains(*to)) {
             leads_to.insert(to.clone());
         }
+        pages |= subject.settings.config.foreign.logseq
+            && link.form == LinkForm::Wiki
+            && resolution == Resolution::Broken;
         judge(link, resolution, memory, subject, sink);
     }
     if subject.settings.occasion == Occasion::WorkTree {
-        let alone = leads_to.is_empty() && canvas.is_none() && !memory.path.is_hidden();
+        let alone = leads_to.is_empty() && !pages && canvas.is_none() && wants_links(memory, subject);
         return subject.links_lead_to(leads_to, alone);
     }
     let leads_elsewhere = !leads_to.is_empty();
@@ -93,6 +100,14 @@ fn run(subject: &Subject<'_>, sink: &mut Sink<'_>) {
         let fix = "link what it belongs to: a person, a topic, the memory that it follows from".to_owned();
         sink.add("orphan", None, message, Some(fix));
     }
+}
+
+/// Whether a memory without links is worth a word. The note of a day stands by its day, the words on a directory by the
+/// directory, and a copy of a conflict has a finding of its own.
+fn wants_links(memory: &Memory, subject: &Subject<'_>) -> bool {
+    let (path, config) = (&memory.path, subject.settings.config);
+    let daily = config.is_daily(path) || day::whole(path.stem()).is_some();
+    !path.is_hidden() && !daily && path.name() != "index.md" && subject.copied().is_none()
 }
 
 /// A memory among files as they stand that no link leads from or to.
@@ -133,7 +148,9 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
     match resolution {
         Resolution::External | Resolution::Directory(_) => {}
         // Logseq finds a page by its other names, and makes one of every name that is linked.
-        Resolution::Alias(_) if subject.settings.config.foreign.logseq => {}
+        Resolution::Alias(file) if subject.settings.config.foreign.logseq => {
+            fragment(link, &file, &shown, memory, subject, sink);
+        }
         Resolution::Broken
             if subject.settings.config.foreign.logseq
                 && link.form == LinkForm::Wiki
@@ -148,6 +165,8 @@ fn judge(link: &Link, resolution: Resolution, memory: &Memory, subject: &Subject
             let name = target_of(link, &file, subject);
             let fix = Some(instead(link, &shown, &name, text));
             sink.add_naming("alias", line, message, fix, std::slice::from_ref(&file));
+            // With the name in the alias's place it would still lead to a part that is not there.
+            fragment(link, &file, &shown, memory, subject, sink);
         }
         Resolution::Ambiguous(files) => {
             let (first, others) = match files.split_first() {
@@ -288,7 +307,7 @@ fn fragment(
         }
     } else if !link.place().map_or_else(|| anchors.has_heading(fragment), |place| anchors.has(&place)) {
         let wanted = heading_key(fragment.rsplit('#').next().unwrap_or(fragment));
-        let near = super::nearest::word(&wanted, anchors.headings.iter().map(String::as_str));
+        let near = near::word(&wanted, anchors.headings.iter().map(String::as_str));
         let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
         let fix = renamed(link, file, subject).or_else(|| near.map(|near| format!("did you mean #{near}?")));
         let message = format!("{shown}: {file} has no heading “{fragment}”");

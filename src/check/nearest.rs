@@ -114,20 +114,6 @@ impl Nearest {
     }
 }
 
-/// The nearest of a few words, if one is near: for keys and values of front matter.
-pub(super) fn word<'w>(wanted: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let length = wanted.chars().count();
-    if !(3..=40).contains(&length) {
-        return None;
-    }
-    let allowed = if length < 6 { 1 } else { 2 };
-    let near = known.filter_map(|known| {
-        let distance = strsim::osa_distance(wanted, known);
-        (distance > 0 && distance <= allowed).then_some((distance, known))
-    });
-    near.min().map(|(_, known)| known)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,11 +135,5 @@ mod tests {
         assert_eq!(found, ["d/Other.md"]);
         assert!(nearest.find("完全不同").is_empty());
         assert!(nearest.find("").is_empty());
-    }
-
-    #[test]
-    fn near_words() {
-        assert_eq!(word("sumary", ["summary", "source"].into_iter()), Some("summary"));
-        assert_eq!(word("cssclasses", ["summary", "source"].into_iter()), None);
     }
 }

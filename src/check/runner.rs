@@ -11,6 +11,7 @@ use super::{ALL, Check, Item, Occasion, Place, Settings, Tree};
 use crate::markdown;
 use crate::markdown::renamed::Renames;
 use crate::model::change::mode;
+use crate::model::copy;
 use crate::model::finding::{Finding, Severity};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
@@ -51,10 +52,18 @@ impl Subject<'_> {
         is_file.then(|| Some(markdown::read(path, self.item.after.as_ref()?, self.settings.config)))?
     }
 
+    /// What the item is a copy of, by its name and its bytes, that a program for synchronising files left.
+    pub(super) fn copied(&self) -> Option<copy::Copy> {
+        let (path, bytes) = (self.path?, self.item.after.as_ref()?);
+        let read = |file: &_| if file == path { Some(bytes.clone()) } else { self.tree.read(file) };
+        copy::original(path, |file| self.tree.names().has_file(file), read)
+    }
+
     /// Takes down what the links of the item lead to, and whether nothing but a link from elsewhere can save it from
     /// being an orphan.
     pub(super) fn links_lead_to(&self, files: HashSet<VaultPath>, alone: bool) {
         let mut linked = self.kept.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        linked.memories += 1;
         linked.to.extend(files);
         linked.alone.extend(self.path.filter(|_| alone).cloned());
     }
@@ -94,6 +103,8 @@ struct Kept {
 /// What links of the items lead to.
 #[derive(Default)]
 struct Linked {
+    /// How many memories were looked at.
+    memories: usize,
     to: HashSet<VaultPath>,
     /// The memories without a link to another file.
     alone: Vec<VaultPath>,
@@ -222,6 +233,10 @@ impl<T: Tree> Run<'_, T> {
     pub fn orphans(&self) -> Vec<Finding> {
         let linked = self.kept.linked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut findings = Vec::new();
+        // The only memory of a vault has none to be linked with.
+        if linked.memories < 2 {
+            return findings;
+        }
         for path in linked.alone.iter().filter(|path| !linked.to.contains(*path)) {
             let held = self.settings.rules.for_path(path);
             let check = &super::link::CHECK;

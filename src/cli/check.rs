@@ -160,14 +160,26 @@ fn show(session: &mut Session<'_>, report: &Report, all: bool, asked: bool) {
             finding_lines(out, finding);
         }
     }
+    let remarks: Vec<&str> = report
+        .rules
+        .iter()
+        .filter(|count| count.severity == Severity::Info && !all && !asked)
+        .map(|count| count.rule.as_str())
+        .collect();
     let hidden: Vec<_> = seen.iter().filter(|(_, count)| !all && **count > SHOWN).collect();
-    if !hidden.is_empty() {
+    if !hidden.is_empty() || !remarks.is_empty() {
         out.line("");
     }
     for (rule, count) in hidden {
         let more = format!("{} more of {rule}: runebook check --all --rule {rule}", *count - SHOWN);
         out.line(out.paint(Tone::Dim, more));
     }
+    let how = match remarks.as_slice() {
+        [] => return,
+        [one] => format!("--rule {one}"),
+        _ => "--all".to_owned(),
+    };
+    out.line(out.paint(Tone::Dim, format!("remarks are only counted here: runebook check {how}")));
 }
 
 fn finding_lines(out: &mut Output, finding: &Finding) {

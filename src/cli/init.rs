@@ -153,10 +153,14 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, exist
 
 /// What was found, a kind a line; kinds of which there is nothing are left out.
 fn show_found(out: &mut Output, found: &Found) {
-    let by = found.kept_by.as_ref().map_or(String::new(), |name| format!(", kept by {name}"));
-    out.line(format!("{}{by}", out.paint(Tone::Bold, "Found")));
     let count = |number: usize| number as u64;
-    for (number, one, many, says) in [
+    let pictures = match (found.missing_attachments, found.broken_links) {
+        (0, _) => String::new(),
+        (some, all) if some == all => "to pictures and other attachments; ".to_owned(),
+        (some, _) => format!("{some} of them to pictures and other attachments; "),
+    };
+    let broken = format!("{pictures}`runebook check --rule link` names them");
+    let kinds = [
         (count(found.notes), "note", "notes", ""),
         (count(found.daily), "daily note", "daily notes", "events of their day"),
         (count(found.templates), "template", "templates", "not searched; their links are no links"),
@@ -169,14 +173,25 @@ fn show_found(out: &mut Output, found: &Found) {
             "by Obsidian's settings: not searched, not checked",
         ),
         (found.copies, "conflict copy", "conflict copies", "`runebook check --rule copy` compares them"),
-        (found.broken_links, "broken link", "broken links", "`runebook check --rule link` names them"),
+        (found.broken_links, "broken link", "broken links", broken.as_str()),
+        (
+            found.missing_parts,
+            "link to a heading or block that is gone",
+            "links to headings or blocks that are gone",
+            "",
+        ),
         (
             found.not_utf8,
             "file that is not UTF-8",
             "files that are not UTF-8",
             "`runebook check --rule format` says what to do",
         ),
-    ] {
+    ];
+    if kinds.iter().any(|(number, ..)| *number > 0) {
+        let by = found.kept_by.as_ref().map_or(String::new(), |name| format!(", kept by {name}"));
+        out.line(format!("{}{by}", out.paint(Tone::Bold, "Found")));
+    }
+    for (number, one, many, says) in kinds {
         if number > 0 {
             let says =
                 if says.is_empty() { String::new() } else { format!("  {}", out.paint(Tone::Dim, says)) };

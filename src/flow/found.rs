@@ -31,8 +31,12 @@ pub struct Found {
     pub left_out: usize,
     /// Copies that programs for synchronising files left beside a note.
     pub copies: u64,
-    /// Links that lead to nothing, to a heading or block that is not there, or to a missing attachment.
+    /// Links that lead to nothing, to a note or to an attachment: what `graph` calls broken.
     pub broken_links: u64,
+    /// Those of them that are to a picture or another attachment.
+    pub missing_attachments: u64,
+    /// Links to a note that is there, and to a heading or block that it does not have.
+    pub missing_parts: u64,
     /// Files that are not UTF-8.
     pub not_utf8: u64,
     /// All findings of `check` that are more than a remark.
@@ -45,9 +49,6 @@ pub struct Found {
     /// Whether the summaries of directories are tracked files, which plain git keeps right with hooks only.
     pub layers_tracked: bool,
 }
-
-/// The rules by which a link is broken.
-const BROKEN: [&str; 4] = ["link.broken", "link.heading", "link.block", "link.attachment"];
 
 /// Looks at the files as they stand. Every note is read twice, as by `check`.
 ///
@@ -73,7 +74,12 @@ pub fn found(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Found, Fault>
         match count.rule.as_str() {
             "copy.conflict" => out.copies = count.findings,
             "format.utf8" => out.not_utf8 = count.findings,
-            rule if BROKEN.contains(&rule) => out.broken_links += count.findings,
+            "link.broken" => out.broken_links += count.findings,
+            "link.attachment" => {
+                out.broken_links += count.findings;
+                out.missing_attachments = count.findings;
+            }
+            "link.heading" | "link.block" => out.missing_parts += count.findings,
             _ => {}
         }
         if count.severity > crate::model::finding::Severity::Info {

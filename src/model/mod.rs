@@ -19,6 +19,7 @@ pub mod front_matter;
 pub mod id;
 pub mod link;
 pub mod memory;
+pub mod near;
 pub mod path;
 pub mod policy;
 pub mod proposal;

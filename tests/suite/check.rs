@@ -17,6 +17,13 @@ fn findings(json: &serde_json::Value) -> Vec<String> {
     json["findings"].as_array().expect("a list").iter().map(of).collect()
 }
 
+/// The same without the memories that stand alone.
+fn but_orphans(json: &serde_json::Value) -> Vec<String> {
+    let mut json = json.clone();
+    json["findings"].as_array_mut().expect("a list").retain(|finding| finding["rule"] != "link.orphan");
+    findings(&json)
+}
+
 /// A key of GitHub's form, made at run time.
 fn token() -> String {
     let random: String = ('a'..='z').chain('0'..='9').collect();
@@ -34,6 +41,77 @@ fn nothing_wrong_is_said_and_is_success() {
     assert_eq!(run.out, "2 files checked, nothing found\n");
 }
 
+/// The memories that a check says are alone.
+fn alone(s: &Sandbox, args: &[&str]) -> Vec<String> {
+    let answer = s.run(&[&["check", "--json"], args].concat()).json();
+    let findings = answer["findings"].as_array().cloned().unwrap_or_default();
+    let alone = findings.iter().filter(|finding| finding["rule"] == "link.orphan");
+    alone.map(|finding| finding["path"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn memories_that_stand_alone_are_named_when_the_whole_vault_is_looked_at() {
+    let s = vault();
+    s.write("resources/b.md", "# B\n");
+    assert!(alone(&s, &[]).is_empty(), "the only memory has none to be linked with");
+    s.write("resources/a.md", "# A\nSee [[b]].\n");
+    s.write("resources/alone.md", "# Alone\nSee [x](https://example.org) and [[alone]].\n");
+    s.write("resources/shown.md", "# On a board\n");
+    let node = r#"{"id": "1", "type": "file", "file": "resources/shown.md", "x": 0, "y": 0, "width": 9, "height": 9}"#;
+    s.write("resources/board.canvas", format!(r#"{{"nodes": [{node}], "edges": []}}"#));
+    s.write("resources/2026-11-28.md", "A day.\n");
+    s.write("resources/index.md", "What stands here.\n");
+    s.write("resources/form.md", "# {{title}}\n");
+    s.write("resources/.hidden.md", "Hidden.\n");
+    s.write("resources/a.sync-conflict-20261120-101010-ABCDEFG.md", "# A\nSee\n");
+    assert_eq!(alone(&s, &[]), ["resources/alone.md"]);
+    assert!(alone(&s, &["resources"]).is_empty(), "what leads there may stand elsewhere");
+    assert!(alone(&s, &["resources/alone.md"]).is_empty());
+    std::fs::remove_file(s.vault().join("resources/a.sync-conflict-20261120-101010-ABCDEFG.md")).unwrap();
+    let told = s.run(&["check"]).ok().out;
+    assert!(!told.contains("resources/alone.md"), "a remark is only counted: {told}");
+    assert!(told.contains("\nremarks are only counted here: runebook check --rule link.orphan\n"), "{told}");
+    let told = s.run(&["check", "--rule", "link.orphan"]).ok().out;
+    assert!(told.contains("resources/alone.md: info link.orphan: no link leads from this memory"), "{told}");
+    // Of many they are one line first.
+    for number in 0..60 {
+        s.write(&format!("resources/lone {number}.md"), "# Lone\n");
+    }
+    let told = s.run(&["check"]).ok().out;
+    assert!(told.contains("     61  info     link.orphan  "), "{told}");
+    assert!(told.lines().count() < 40, "{told}");
+    // A page of Logseq that links pages to be is not alone.
+    let logseq = Sandbox::new();
+    logseq.write("logseq/config.edn", "{}");
+    logseq.write("pages/ideas.md", "- [[big ideas]]\n");
+    logseq.write("pages/alone.md", "- nothing\n");
+    logseq.write("journals/2024_01_02.md", "- nothing\n");
+    logseq.run(&["init", "--existing", "--yes"]).ok();
+    assert_eq!(alone(&logseq, &[]), ["pages/alone.md"]);
+}
+
+#[test]
+fn a_link_by_an_alias_hides_no_part_that_is_not_there() {
+    let s = vault();
+    s.write("resources/seat.md", "---\naliases: [chair]\n---\n# Seat\n\n## Window\n\nSee [[note]].\n");
+    s.write("resources/note.md", "[[chair#Window]]\n\n[[chair#Gone]]\n\n[[chair#^gone]]\n");
+    let listed = || findings(&s.run(&["check", "--json"]).json());
+    assert_eq!(
+        listed(),
+        [
+            "resources/note.md:1 link.alias",
+            "resources/note.md:3 link.alias",
+            "resources/note.md:3 link.heading",
+            "resources/note.md:5 link.alias",
+            "resources/note.md:5 link.block",
+        ]
+    );
+    // What is left once the names stand there was said before.
+    s.run(&["check", "--fix"]);
+    assert!(s.read("resources/note.md").contains("[[seat#Gone|chair]]"), "{}", s.read("resources/note.md"));
+    assert_eq!(listed(), ["resources/note.md:3 link.heading", "resources/note.md:5 link.block"]);
+}
+
 #[test]
 fn links_are_judged_with_the_fix_beside() {
     let s = vault();
@@ -46,7 +124,7 @@ fn links_are_judged_with_the_fix_beside() {
     );
     let run = s.run(&["check", "--json"]).ok();
     assert_eq!(
-        findings(&run.json()),
+        but_orphans(&run.json()),
         [
             "resources/note.md:1 link.broken",
             "resources/note.md:2 link.ambiguous",
@@ -101,7 +179,7 @@ fn front_matter_is_strict_where_the_policy_asks() {
     s.write("resources/broken.md", "---\ntitle: [unclosed\n---\n# Broken\n");
     let run = s.run(&["check", "--json"]).fails(1);
     let json = run.json();
-    let all = findings(&json);
+    let all = but_orphans(&json);
     let of = |path: &str| -> Vec<&str> {
         all.iter().filter_map(|f| f.strip_prefix(path)).map(|f| f.split(' ').next_back().unwrap()).collect()
     };
@@ -114,8 +192,8 @@ fn front_matter_is_strict_where_the_policy_asks() {
     assert_eq!(of("user/memories/twin.md"), ["schema.duplicate-id"]);
     assert_eq!(of("resources/foreign.md"), [""; 0]);
     assert_eq!(of("resources/broken.md").len(), 1, "{all:?}");
-    let broken =
-        json["findings"].as_array().unwrap().iter().find(|f| f["path"] == "resources/broken.md").unwrap();
+    let mut found = json["findings"].as_array().unwrap().iter();
+    let broken = found.find(|f| f["path"] == "resources/broken.md" && f["rule"] != "link.orphan").unwrap();
     assert_eq!(broken["severity"], "error");
     assert!(broken["line"].is_u64() && broken["fix"].is_string(), "{broken}");
 }
@@ -134,7 +212,7 @@ fn a_value_is_held_against_its_schema() {
     s.write("resources/none.md", "---\nvalue: {seat: roof}\nschema: none\n---\n");
     let run = s.run(&["check", "--json"]).fails(1);
     assert_eq!(
-        findings(&run.json()),
+        but_orphans(&run.json()),
         [
             "resources/bad.md:2 schema.shape",
             "resources/loop.md:3 schema.broken-schema",

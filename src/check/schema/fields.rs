@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::line_of;
-use crate::check::nearest;
 use crate::check::runner::Sink;
 use crate::model::memory::Memory;
+use crate::model::near;
 
 /// What a field can hold.
 enum Kind {
@@ -102,7 +102,7 @@ pub(super) fn judge(memory: &Memory, strict: bool, names: &BTreeMap<String, Stri
     for (key, value) in &memory.front.all {
         if !known(key)
             && !FOREIGN.contains(&key.as_str())
-            && let Some(near) = nearest::word(key, FIELDS.iter().map(|(name, _)| *name))
+            && let Some(near) = near::word(key, FIELDS.iter().map(|(name, _)| *name))
             && !memory.front.all.contains_key(near)
         {
             let message = format!("`{key}` is none of our fields");
@@ -140,7 +140,7 @@ fn field(memory: &Memory, key: &str, value: &Value, kind: &Kind, strict: bool, s
                 return;
             }
             // Foreign words (`type: book`) are left alone where nothing is asked for; a slip of ours is not.
-            match nearest::word(text, words.iter().copied()) {
+            match near::word(text, words.iter().copied()) {
                 Some(near) => wrong("value", "is none of ours", Some(format!("did you mean `{near}`?"))),
                 None if strict => wrong("value", "is none of ours", Some(one_of(words))),
                 None => {}
