@@ -4,6 +4,7 @@ use super::output::{Tone, one_line};
 use super::{Done, Output, Session};
 use crate::flow::doctor::{self, Explanation, Report};
 use crate::flow::locate;
+use crate::flow::settings;
 use crate::model::fault::Fault;
 use crate::model::finding::Severity;
 
@@ -94,7 +95,12 @@ fn explain(out: &mut Output, answer: &Explanation) {
     out.line(head);
     for rule in &answer.rules {
         let number = out.paint(Tone::Name, format!("{:>3}", rule.number));
-        let (paths, sets) = (one_line(&rule.paths.join(" ")), one_line(&rule.sets.to_string()));
-        out.line(format!("{number}  {paths}  {sets}"));
+        out.line(format!("{number}  {}", one_line(&rule.paths.join(" "))));
+        let sets = settings::leaves(&rule.sets);
+        let width = sets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, value) in sets {
+            let name = out.paint(Tone::Dim, format!("{:width$}", one_line(&name)));
+            out.line(format!("     {name}  {}", one_line(&value)));
+        }
     }
 }

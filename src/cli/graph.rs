@@ -14,18 +14,21 @@ use crate::model::path::VaultPath;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   runebook graph                                      how the links of the vault stand
-  runebook graph --from user/memories/trips.md --depth 2
-  runebook graph --from trips.md --rel part_of        along one relation
+  runebook graph user/memories/trips.md --depth 2     what is around a memory
+  runebook graph trips.md --rel part_of               along one relation
   runebook graph --format dot | dot -Tsvg > vault.svg
-  runebook graph --from trips.md --format mermaid
+  runebook graph trips.md --format mermaid
 
 A walk follows links in both directions.")]
 pub(crate) struct Args {
     /// Begin at this memory: a URI, a path from where you stand or from the vault's root
-    #[arg(long, value_name = "URI")]
+    #[arg(value_name = "URI", group = "start")]
+    at: Option<String>,
+    /// The same
+    #[arg(long, value_name = "URI", group = "start")]
     from: Option<String>,
     /// How many links away from there
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "from")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "start")]
     depth: u32,
     /// Only links that are values of this property
     #[arg(long, value_name = "NAME")]
@@ -50,7 +53,7 @@ enum Format {
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let reader = session.reader(&vault, None)?;
-    let from = match &args.from {
+    let from = match args.at.as_ref().or(args.from.as_ref()) {
         Some(from) => Some(session.target(&reader, Some(from))?.uri.path),
         None => None,
     };

@@ -3,9 +3,11 @@
 use super::output::{Tone, printable};
 use super::{Done, Session};
 use crate::flow::history::{Entered, log};
+use crate::flow::locate;
 use crate::flow::proposals::named_by;
 use crate::flow::vault::Vault;
 use crate::model::fault::Fault;
+use crate::model::path::VaultPath;
 
 /// The arguments of `runebook log`.
 #[derive(Debug, clap::Args)]
@@ -33,15 +35,20 @@ fn subject(entry: &Entered) -> &str {
 }
 
 /// Why nothing is shown.
-fn nothing(session: &mut Session<'_>, vault: &Vault<'_>, text: Option<&str>) {
-    let Some(text) = text else { return session.out.note("the approved branch has no commit") };
+fn nothing(session: &mut Session<'_>, vault: &Vault<'_>, named: Option<(&str, &VaultPath)>) {
+    let Some((text, path)) = named else { return session.out.note("the approved branch has no commit") };
     let main = &vault.config.main_branch;
     session.out.note(format!("nothing at `{text}` was ever on {main}"));
-    session.out.note(match named_by(vault, None, Some(text)) {
-        Ok(id) => format!("hint: `runebook show {id}` tells of the proposal"),
-        Err(_) => {
-            "hint: `runebook tree` shows what there is, `runebook status` what is not committed".to_owned()
-        }
+    if let Ok(id) = named_by(vault, None, Some(text)) {
+        return session.out.note(format!("hint: `runebook show {id}` tells of the proposal"));
+    }
+    let near = session.reader(vault, None).and_then(|reader| match reader.stands(path)? {
+        Some(_) => Ok(Vec::new()),
+        None => locate::near(&reader, path),
+    });
+    session.out.note(match near.unwrap_or_default().as_slice() {
+        [] => "hint: `runebook tree` shows what there is, `runebook status` what is not committed".to_owned(),
+        near => format!("hint: {}", locate::did_you_mean(near)),
     });
 }
 
@@ -53,7 +60,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     };
     let entries = log(&vault, &super::propose::access_of(session, &vault)?, path.as_ref(), args.number)?;
     if entries.is_empty() && args.number > 0 && !session.out.json {
-        nothing(session, &vault, args.uri.as_deref());
+        nothing(session, &vault, args.uri.as_deref().zip(path.as_ref()));
     }
     let out = &mut session.out;
     if out.json {

@@ -63,6 +63,7 @@ pub(crate) use output::Output;
 
 /// The flags of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
     /// Work in this directory instead of the current one
     // Only before the command, as git has it: behind it `-C` is the command's own (`grep -C 2`).

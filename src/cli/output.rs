@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Globals;
 use crate::model::clock::Env;
+pub(crate) use crate::model::clock::moment;
 use crate::model::fault::Fault;
 use crate::model::finding::Severity;
 
@@ -262,15 +263,6 @@ pub(crate) fn complain(message: &str, hint: Option<&str>) {
 pub(crate) fn err_line(text: &str) {
     // Nothing can be said when stderr itself is gone.
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// A time of an answer as people read it: to the minute, with its offset.
-pub(crate) fn moment(when: &str) -> String {
-    let (Some(date), Some(time), Some(offset)) = (when.get(..10), when.get(11..16), when.get(19..)) else {
-        return when.to_owned();
-    };
-    let offset = if matches!(offset, "+00:00" | "Z") { "UTC" } else { offset };
-    format!("{date} {time} {offset}")
 }
 
 /// Text of the vault for a terminal: control characters are shown, not obeyed. So are the marks of direction that let a

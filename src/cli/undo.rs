@@ -2,7 +2,7 @@
 
 use super::ask::{Answer, confirm};
 use super::consent::is_asked;
-use super::output::{Tone, printable};
+use super::output::{Tone, moment, printable};
 use super::propose::actor_of;
 use super::{Done, Session};
 use crate::flow::undo::{self, Request, Undone};
@@ -78,6 +78,7 @@ fn print(session: &mut Session<'_>, undone: &Undone) {
     let all = session.globals.verbose;
     let out = &mut session.out;
     let verb = match (undone.redo, undone.dry_run) {
+        _ if undone.proposal.is_some() => "proposed to be undone",
         (false, false) => "undone",
         (true, false) => "done again",
         (false, true) => "would be undone",
@@ -96,7 +97,13 @@ fn print(session: &mut Session<'_>, undone: &Undone) {
         out.line(format!("  {}", printable(sentence)));
     }
     if let Some(id) = &undone.proposal {
-        out.note(format!("next: a reviewer looks at it with `runebook review show {id}`"));
+        out.note(if undone.approved {
+            format!("next: a person merges it with `runebook merge {id}`; until then nothing is taken back")
+        } else {
+            format!(
+                "next: a reviewer looks at it with `runebook review show {id}`; nothing is taken back until it is merged"
+            )
+        });
     } else if !undone.dry_run {
         let back = if undone.redo {
             "`runebook undo` takes it back"
@@ -114,9 +121,13 @@ fn list(session: &mut Session<'_>, listed: &[undo::Listed]) -> Result<Done, Faul
             out.record(one);
             continue;
         }
-        let state = if one.undone { "  (undone)" } else { "" };
+        let state = match (&one.proposal, one.undone) {
+            (Some(id), _) => format!("  (proposal {id} takes it back)"),
+            (None, true) => "  (undone)".to_owned(),
+            (None, false) => String::new(),
+        };
         let number = out.paint(Tone::Name, format!("{:>4}", one.number));
-        let when = out.paint(Tone::Dim, &one.at);
+        let when = out.paint(Tone::Dim, moment(&one.at));
         out.line(format!("{number}  {when}  {}  {}{state}", printable(&one.who), printable(&one.what)));
     }
     if listed.is_empty() {

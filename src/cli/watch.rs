@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::output::{Tone, one_line};
+use super::output::{Tone, moment, one_line};
 use super::progress::Bar;
 use super::{Done, Output, Session};
 use crate::flow::vault::Vault;
@@ -71,7 +71,8 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         if session.out.json {
             session.out.document(&stopped);
         } else {
-            session.out.line(format!("the watcher ended (process {}, since {})", stopped.pid, stopped.since));
+            let since = moment(&stopped.since);
+            session.out.line(format!("the watcher ended (process {}, since {since})", stopped.pid));
         }
         return Ok(Done::Yes);
     }

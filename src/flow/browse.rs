@@ -9,6 +9,7 @@ use super::reader::{Listing, Reader, Stands};
 use crate::markdown;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
+use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::uri::{Fragment, Uri};
 
@@ -144,8 +145,8 @@ pub enum CatError {
         path: VaultPath,
         /// What was asked for.
         fragment: String,
-        /// What it has of that kind.
-        has: Vec<String>,
+        /// What it has, as a sentence.
+        instead: Option<String>,
     },
     /// A range of lines is malformed.
     #[error("`{0}` is no range of lines")]
@@ -162,8 +163,7 @@ impl Explain for CatError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            CatError::NoPart { has, .. } if has.is_empty() => None,
-            CatError::NoPart { has, .. } => Some(format!("it has {}", has.join(", "))),
+            CatError::NoPart { instead, .. } => instead.clone(),
             CatError::Range(_) => Some("write 10, 10-20 or 10- (counted from 1)".to_owned()),
         }
     }
@@ -199,7 +199,12 @@ pub fn cat(reader: &Reader<'_, '_>, uri: &Uri, lines: Option<(u32, u32)>) -> Res
     let (first_line, bytes) = match (wanted, &uri.fragment) {
         (Some((from, to)), _) => {
             let picked = pick_lines(&bytes, from, to);
-            (from, picked.ok_or_else(|| no_part(uri, &format!("L{from}"), vec![extent(&bytes)]))?)
+            let missing = || CatError::NoPart {
+                path: uri.path.clone(),
+                fragment: format!("L{from}"),
+                instead: Some(format!("it has {}", extent(&bytes))),
+            };
+            (from, picked.ok_or_else(missing)?)
         }
         (None, Some(fragment)) => part(reader, uri, fragment, &bytes)?,
         (None, None) => (1, bytes),
@@ -213,8 +218,13 @@ pub fn cat(reader: &Reader<'_, '_>, uri: &Uri, lines: Option<(u32, u32)>) -> Res
     })
 }
 
-fn no_part(uri: &Uri, fragment: &str, has: Vec<String>) -> CatError {
-    CatError::NoPart { path: uri.path.clone(), fragment: fragment.to_owned(), has }
+/// The error for a part that a memory does not have, with what it has.
+pub(super) fn no_part(memory: &Memory, fragment: &Fragment) -> CatError {
+    CatError::NoPart {
+        path: memory.path.clone(),
+        fragment: fragment.to_string(),
+        instead: markdown::sections::instead(memory, fragment),
+    }
 }
 
 /// How many lines a text has, in words.
@@ -244,14 +254,7 @@ fn part(
             let before = memory.text[..range.start].matches('\n').count();
             Ok((before as u32 + 1, memory.text[range].as_bytes().to_vec()))
         }
-        None => {
-            let has = match fragment {
-                Fragment::Block(_) => memory.blocks.iter().map(|block| format!("#^{}", block.id)).collect(),
-                _ => memory.headings.iter().map(|heading| format!("#{}", heading.text)).collect::<Vec<_>>(),
-            };
-            let has = has.into_iter().take(12).collect();
-            Err(no_part(uri, &fragment.to_string(), has).into())
-        }
+        None => Err(no_part(&memory, fragment).into()),
     }
 }
 

@@ -11,7 +11,7 @@ use super::gate::governance::Governances;
 use super::sync::SyncError;
 use super::vault::{ACTORS, CONFIG, POLICY, Vault};
 use super::watched::{self, Hearing};
-use super::{acting, reader, root, status, sync};
+use super::{acting, reader, root, settings, status, sync};
 use crate::check;
 use crate::model::actor::{Actors, Role};
 use crate::model::clock::Env;
@@ -66,7 +66,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
     report.fact("runebook", env!("CARGO_PKG_VERSION"), "this program");
     match Vault::open(env, from) {
         Ok(vault) => {
-            settings(&vault, &mut report);
+            configured(&vault, &mut report);
             branches(&vault, asked, &mut report);
             people(&vault, asked, &mut report);
             locks(&vault, &mut report);
@@ -93,7 +93,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
     Ok(report)
 }
 
-fn settings(vault: &Vault<'_>, report: &mut Report) {
+fn configured(vault: &Vault<'_>, report: &mut Report) {
     let place = vault.repo.work_dir().unwrap_or(vault.repo.git_dir());
     report.fact("vault", place.display().to_string(), "the directory where you stand");
     let text = vault.repo.work_dir().and_then(|root| std::fs::read_to_string(root.join(CONFIG)).ok());
@@ -102,8 +102,20 @@ fn settings(vault: &Vault<'_>, report: &mut Report) {
     let held = serde_json::to_value(&vault.config).unwrap_or_default();
     if let Some(held) = held.as_object() {
         for (key, value) in held.iter().filter(|(key, _)| known.get(key.as_str()).is_some()) {
-            let from = if written.get(key.as_str()).is_some() { CONFIG } else { "built in" };
-            report.fact(key, value.as_str().map_or_else(|| value.to_string(), str::to_owned), from);
+            for (below, value) in settings::leaves(value) {
+                let name = if below.is_empty() { key.clone() } else { format!("{key}.{below}") };
+                // What a map of names holds was all written.
+                let given = written.get(key.as_str()).is_some_and(|value| {
+                    let named = below.split('.').filter(|key| !key.is_empty());
+                    !value.is_object()
+                        || known
+                            .get(key.as_str())
+                            .and_then(Value::as_object)
+                            .is_some_and(|map| map.is_empty())
+                        || named.into_iter().try_fold(value, |value, key| value.get(key)).is_some()
+                });
+                report.fact(&name, value, if given { CONFIG } else { "built in" });
+            }
         }
     }
     unknown_keys("", &written, &known, report);

@@ -54,10 +54,7 @@ impl Explain for LocateError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            LocateError::Missing { near, .. } if near.is_empty() => {
-                Some("`runebook tree` shows what there is, `runebook find` searches it".to_owned())
-            }
-            LocateError::Missing { near, .. } => Some(format!("did you mean {}?", near.join(", or "))),
+            LocateError::Missing { near, .. } => Some(did_you_mean(near)),
             LocateError::Outside { .. } => Some("name something below the vault's root".to_owned()),
             LocateError::File(path) => Some(format!("`runebook cat {path}` prints it")),
             LocateError::Git(_) => Some("use git itself for it".to_owned()),
@@ -66,6 +63,15 @@ impl Explain for LocateError {
                 Some(format!("`runebook ls{shown}` lists it; name a file"))
             }
         }
+    }
+}
+
+/// The question with the names that are near to a wrong one, or how to find out which there are.
+#[must_use]
+pub fn did_you_mean(near: &[String]) -> String {
+    match near {
+        [] => "`runebook tree` shows what there is, `runebook find` searches it".to_owned(),
+        near => format!("did you mean {}?", near.join(", or ")),
     }
 }
 
@@ -141,8 +147,16 @@ pub fn missing(reader: &Reader<'_, '_>, text: &str, wanted: &VaultPath) -> Resul
         crate::model::access::View::Revision(rev) => format!("revision {}", rev.get(..8).unwrap_or(rev)),
         crate::model::access::View::Proposal(id) => format!("proposal {id}"),
     };
+    Ok(LocateError::Missing { text: text.to_owned(), place, near: near(reader, wanted)? })
+}
+
+/// The names nearest to a wanted one, best first, of what the reader may see.
+///
+/// # Errors
+/// When the names cannot be listed.
+pub fn near(reader: &Reader<'_, '_>, wanted: &VaultPath) -> Result<Vec<String>, Fault> {
     let paths: Vec<VaultPath> = reader.all_paths()?.into_iter().collect();
-    Ok(LocateError::Missing { text: text.to_owned(), place, near: nearest(wanted, &paths) })
+    Ok(nearest(wanted, &paths))
 }
 
 /// The place that a text names for something new: nothing has to stand there.
@@ -281,14 +295,15 @@ fn from_standing(vault: &Vault<'_>, text: &str, standing: &Path) -> Option<Resul
 }
 
 /// The names nearest to a wanted one, best first, at most three: another case or form, a missing ending, the same
-/// name elsewhere, a slip of the hand.
+/// name elsewhere, a longer one that begins with it, a slip of the hand.
 #[must_use]
 pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
     let key = name_key(wanted.as_str());
     let name = name_key(wanted.name());
     let with_ending = format!("{name}.md");
     let bare = name.strip_suffix(".md").unwrap_or(&name);
-    let far = name.chars().count().max(3) / 3;
+    let length = bare.chars().count();
+    let far = length.max(3) / 3;
     let mut scored: Vec<(f64, &VaultPath)> = paths
         .par_iter()
         .filter_map(|path| {
@@ -300,15 +315,19 @@ pub fn nearest(wanted: &VaultPath, paths: &[VaultPath]) -> Vec<String> {
                 0.1 + 0.1 * (1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str()))
             } else {
                 let stem = other.strip_suffix(".md").unwrap_or(&other);
-                if stem.chars().count().abs_diff(bare.chars().count()) > far {
+                let place = || 1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str());
+                if length >= 3 && stem.starts_with(bare) {
+                    // Begun and not finished; in the very directory that is hardly chance.
+                    return Some((1.2 + if path.parent() == wanted.parent() { 0.0 } else { place() }, path));
+                }
+                if stem.chars().count().abs_diff(length) > far {
                     return None;
                 }
                 let distance = strsim::osa_distance(stem, bare);
-                if distance > far {
+                if distance > far || distance >= length.max(2) {
                     return None;
                 }
-                let place = 1.0 - strsim::jaro_winkler(wanted.as_str(), path.as_str());
-                1.0 + distance as f64 / bare.chars().count().max(1) as f64 + place
+                1.0 + distance as f64 / length.max(1) as f64 + place()
             };
             Some((score, path))
         })
@@ -330,6 +349,7 @@ mod tests {
         let paths: Vec<VaultPath> =
             ["user/memories/Seats.md", "user/memories/trips.md", "resources/a/trips.md", "日记/今天.md"]
                 .iter()
+                .chain(&["en/Getting started", "en/User interface/Settings.md", "en/Home.md", "en/HTML.md"])
                 .map(|p| VaultPath::parse(p).unwrap())
                 .collect();
         let near = |text: &str| nearest(&VaultPath::parse(text).unwrap(), &paths);
@@ -338,6 +358,8 @@ mod tests {
         assert_eq!(near("user/memories/seast.md")[0], "user/memories/Seats.md");
         assert_eq!(near("resources/trips.md")[0], "resources/a/trips.md");
         assert_eq!(near("日记/今日.md"), ["日记/今天.md"], "one character beside the other");
+        assert_eq!(near("en/Getting")[0], "en/Getting started", "begun and not finished");
+        assert_eq!(near("en/Hom.md"), ["en/Home.md"]);
         assert!(near("something/else.md").is_empty());
     }
 }

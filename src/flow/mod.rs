@@ -46,6 +46,7 @@ pub mod rollback;
 pub mod root;
 pub mod schema;
 pub mod search;
+pub mod settings;
 pub mod sight;
 pub mod status;
 pub mod sync;

@@ -1,7 +1,7 @@
 //! Reading the vault as somebody: the files for a person, main for an agent, both through an [`Access`].
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use super::acting::{self, ActingError};
@@ -163,7 +163,7 @@ impl<'v, 'e> Reader<'v, 'e> {
         Ok(match found {
             Some(Stands::File) if !self.reads.holds(path) => None,
             Some(Stands::File) if !self.sees_all() => self.read(path)?.map(|_| Stands::File),
-            Some(Stands::Directory) if !self.may_enter(path) => None,
+            Some(Stands::Directory) if !self.shows(path)? => None,
             found => found,
         })
     }
@@ -182,6 +182,69 @@ impl<'v, 'e> Reader<'v, 'e> {
                 let shorter = fixed.len().min(ours.len());
                 fixed[..shorter] == ours[..shorter]
             })
+    }
+
+    /// Whether the reader sees that a directory is there: to whoever may not see all, one that holds only what they may
+    /// not see is as good as none.
+    fn shows(&self, directory: &VaultPath) -> Result<bool, Fault> {
+        if !self.may_enter(directory) {
+            return Ok(false);
+        }
+        if directory.is_root() || !self.access.is_narrow() && self.today.is_none() {
+            return Ok(true);
+        }
+        match &self.state {
+            State::Files(_) => Ok(!self.list(directory, None, false)?.files.is_empty()),
+            State::Tree(tree) => match self.vault.repo.entry_at(*tree, directory)? {
+                Some(entry) if entry.mode == mode::TREE => self.tree_shows(entry.oid, directory),
+                _ => Ok(false),
+            },
+        }
+    }
+
+    /// Whether the reader sees any file below a directory of a tree; looks no further than to the first.
+    fn tree_shows(&self, tree: Oid, at: &VaultPath) -> Result<bool, Fault> {
+        self.vault.env.go_on()?;
+        let mut below = Vec::new();
+        for (name, entry) in self.vault.repo.tree(tree)? {
+            let full = [at.as_str().as_bytes(), b"/", &name].concat();
+            let Some(path) = VaultPath::from_disk(&full).filter(|path| !path.name().starts_with('.')) else {
+                continue;
+            };
+            match stands(entry) {
+                Some(Stands::File) if self.reads.holds(&path) && self.is_cleared(&path, entry.oid)? => {
+                    return Ok(true);
+                }
+                Some(Stands::Directory) if path.as_str().matches('/').count() < 200 => {
+                    below.push((entry.oid, path));
+                }
+                _ => {}
+            }
+        }
+        for (tree, path) in below.iter().filter(|(_, path)| self.may_enter(path)) {
+            if self.tree_shows(*tree, path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The directories of a listing that the reader sees.
+    fn shown(&self, listing: &Listing, depth: Option<usize>) -> Result<Vec<VaultPath>, Fault> {
+        let directories = listing.directories.iter().filter(|path| self.may_enter(path));
+        if !self.access.is_narrow() && self.today.is_none() {
+            return Ok(directories.cloned().collect());
+        }
+        let holding: HashSet<VaultPath> =
+            listing.files.iter().flat_map(|(path, _)| path.ancestors().collect::<Vec<_>>()).collect();
+        let mut out = Vec::new();
+        for path in directories {
+            // What lies deeper than was listed is not known from the listing.
+            if holding.contains(path) || (depth.is_some() && self.shows(path)?) {
+                out.push(path.clone());
+            }
+        }
+        Ok(out)
     }
 
     /// The bytes of a file. `None`: there is none, or the reader may not see it (the two look the same).
@@ -291,7 +354,7 @@ impl<'v, 'e> Reader<'v, 'e> {
                 out
             }
         };
-        out.directories.retain(|path| self.may_enter(path));
+        out.directories = self.shown(&out, depth)?;
         Ok(out)
     }
 

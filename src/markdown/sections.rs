@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::lines::Lines;
 use crate::model::link::name_key;
 use crate::model::memory::Memory;
+use crate::model::near;
 use crate::model::uri::Fragment;
 
 /// The bytes of [`Memory::text`] that a fragment names; `None` where the memory has no such part.
@@ -31,6 +32,35 @@ pub fn locate(memory: &Memory, fragment: &Fragment) -> Option<Range<usize>> {
         }
         Fragment::Block(id) => block(memory, id),
     }
+}
+
+/// How many parts a sentence names.
+const NAMED: usize = 12;
+
+/// What a memory has in the place of a part that it does not have, as a sentence: the nearest headings or blocks, else
+/// the first ones; `None` where it has none.
+#[must_use]
+pub fn instead(memory: &Memory, missing: &Fragment) -> Option<String> {
+    let (wanted, parts): (&str, Vec<String>) = match missing {
+        Fragment::Block(id) => (id, memory.blocks.iter().map(|block| format!("^{}", block.id)).collect()),
+        Fragment::Heading(names) => {
+            (names.last()?, memory.headings.iter().map(|heading| heading.text.clone()).collect())
+        }
+        Fragment::Lines(..) => return None,
+    };
+    let near = near::names(wanted, parts.iter().map(String::as_str), super::renamed::heading_key);
+    if !near.is_empty() {
+        let near: Vec<String> = near.into_iter().map(|at| format!("#{}", parts[at])).collect();
+        return Some(format!("did you mean {}?", near.join(", or ")));
+    }
+    let all: Vec<String> = parts.iter().take(NAMED).map(|part| format!("#{part}")).collect();
+    let more = parts.len() - all.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(match (all.is_empty(), missing) {
+        (true, Fragment::Block(_)) => "no block of it has an id: write ` ^id` behind one".to_owned(),
+        (true, _) => "it has no headings".to_owned(),
+        (false, _) => format!("it has {}{more}", all.join(", ")),
+    })
 }
 
 /// The bytes of the section that a heading opens; `index` counts in [`Memory::headings`].

@@ -62,6 +62,16 @@ impl Clock {
     }
 }
 
+/// A time (RFC 3339) as people read it: to the minute, with its offset.
+#[must_use]
+pub fn moment(when: &str) -> String {
+    let (Some(date), Some(time), Some(offset)) = (when.get(..10), when.get(11..16), when.get(19..)) else {
+        return when.to_owned();
+    };
+    let offset = if matches!(offset, "+00:00" | "Z") { "UTC" } else { offset };
+    format!("{date} {time} {offset}")
+}
+
 /// Where chance comes from.
 #[derive(Debug)]
 pub enum Entropy {

@@ -8,7 +8,7 @@ use super::WatchError;
 use super::service::THRIFT;
 use crate::flow::vault::Vault;
 use crate::flow::watched::{self, Place, Watching};
-use crate::model::clock::Stopwatch;
+use crate::model::clock::{Stopwatch, moment};
 use crate::model::fault::Fault;
 
 /// How often to see whether it is so far.
@@ -64,7 +64,7 @@ pub fn start(vault: &Vault<'_>, program: &std::path::Path, args: &[String]) -> R
 
 /// That one runs.
 pub(super) fn runs(living: &Watching) -> WatchError {
-    WatchError::Runs(format!("process {}, since {}", living.pid, living.since))
+    WatchError::Runs(format!("process {}, since {}", living.pid, moment(&living.since)))
 }
 
 /// Ends the watcher of this work tree and gives what it said of itself last.

@@ -74,6 +74,43 @@ fn what_is_hidden_from_a_reader_is_in_no_answer() {
 }
 
 #[test]
+fn a_directory_of_which_nothing_may_be_seen_is_none() {
+    let vault = vault();
+    let secret = "---\nsensitivity: restricted\n---\n# Quince\n";
+    vault.write("resources/orchard/quince.md", secret);
+    vault.write("resources/orchard/deep/quince.md", secret);
+    vault.write("resources/mixed/quince.md", secret);
+    vault.write("resources/mixed/deep/plum.md", "# Plum\n");
+    vault.git(&["add", "-A"]);
+    vault.git(&["commit", "-qm", "Fruit"]);
+    for args in [
+        &["ls", "resources"][..],
+        &["ls", "resources", "--json"],
+        &["tree"],
+        &["tree", "-L", "2"],
+        &["tree", "--json"],
+        &["glob", "**"],
+        &["ls", "resources/orcharb"],
+    ] {
+        let run = vault.run_as(CLAUDE, args);
+        assert!(
+            !run.out.contains("orchard") && !run.err.contains("orchard"),
+            "{args:?}\n{}{}",
+            run.out,
+            run.err
+        );
+        let person = vault.run(args);
+        let said = format!("{}{}", person.out, person.err);
+        assert!(said.contains("orchard"), "a person sees it: {args:?}\n{said}");
+    }
+    assert!(vault.run_as(CLAUDE, &["ls", "resources"]).ok().out.contains("resources/mixed/\n"));
+    assert!(vault.run_as(CLAUDE, &["tree"]).ok().out.contains("deep/"));
+    let hidden = vault.run_as(CLAUDE, &["ls", "resources/orchard"]).fails(1);
+    let none = vault.run_as(CLAUDE, &["ls", "resources/orcharq"]).fails(1);
+    assert_eq!(hidden.err.replace("orchard", "orcharq"), none.err);
+}
+
+#[test]
 fn nobody_edits_or_judges_what_it_may_not_see() {
     let vault = with_hidden();
     let id = new(&vault, CLAUDE, "Guess");

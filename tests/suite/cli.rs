@@ -24,6 +24,15 @@ fn every_command_has_help_with_examples() {
     for name in commands(&s) {
         let help = s.run(&[&name, "--help"]).ok().out;
         assert!(help.contains("Examples:"), "{name}\n{help}");
+        // What every verb has stands behind what it has itself.
+        let (own, global) = help.split_once("\nGlobal options:\n").unwrap();
+        for flag in ["--as <ACTOR>", "--json", "--color <WHEN>", "--quiet", "--verbose"] {
+            assert!(
+                global.contains(flag) && !own.contains(&format!("      {flag}\n")),
+                "{name}: {flag}\n{help}"
+            );
+        }
+        assert!(!global.contains("\nOptions:"), "{name}\n{help}");
     }
 }
 
@@ -105,7 +114,9 @@ fn status_says_where_one_stands() {
 fn doctor_names_what_to_mend() {
     let s = Sandbox::new();
     s.run(&["init"]).ok();
-    s.run(&["doctor"]).ok();
+    let told = s.run(&["doctor"]).ok().out;
+    assert!(!told.contains(['{', '[']), "{told}");
+    assert!(told.contains("\nindex.chunk_tokens ") && told.contains("  400  (built in)\n"), "{told}");
     let config = s.read(".runebook/config.yaml").replace("time_zone:", "time_zoen:");
     s.write(".runebook/config.yaml", format!("{config}index:\n  chunk_token: 5\n"));
     s.write("Twin.md", "t\n");
@@ -151,6 +162,8 @@ fn doctor_explains_which_rule_holds() {
     );
     let text = s.run(&["doctor", "user/x.md"]).ok().out;
     assert!(text.contains("a memory needs id, type"), "{text}");
+    assert!(text.contains("     propose ") && text.contains("person, agent\n"), "{text}");
+    assert!(!text.contains(['{', '[']), "{text}");
 }
 
 #[test]

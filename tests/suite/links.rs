@@ -100,6 +100,12 @@ fn a_walk_goes_by_relation_and_depth() {
         graph["nodes"].as_array().unwrap().iter().map(node).collect()
     };
     assert_eq!(nodes(&["graph", "--from", "a.md"]), ["a.md 0", "b.md 1", "x.md 1", "y.md 1"]);
+    assert_eq!(nodes(&["graph", "a.md"]), nodes(&["graph", "--from", "a.md"]));
+    assert_eq!(
+        nodes(&["graph", "a.md", "--depth", "2"]),
+        nodes(&["graph", "--from", "a.md", "--depth", "2"])
+    );
+    s.run(&["graph", "a.md", "--from", "b.md"]).fails(2);
     assert_eq!(
         nodes(&["graph", "--from", "a.md", "--depth", "9", "--rel", "part_of"]),
         ["a.md 0", "b.md 1", "c.md 2"]

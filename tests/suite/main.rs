@@ -40,6 +40,7 @@ mod merge;
 mod merge_driver;
 mod models;
 mod moves;
+mod near;
 mod propose;
 mod races;
 mod readme;

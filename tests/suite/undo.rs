@@ -145,6 +145,29 @@ fn a_merge_is_rolled_back() {
 }
 
 #[test]
+fn a_merge_that_is_only_proposed_to_be_taken_back_is_not_called_undone() {
+    let vault = vault();
+    let policy = vault.read(".runebook/policy.yaml").replace("confirm: none", "confirm: terminal");
+    vault.write(".runebook/policy.yaml", policy);
+    vault.run(&["commit", "-m", "Ask"]).ok();
+    let id = approved(&vault);
+    vault.run(&["merge", &id, "--yes"]).ok();
+    // Nobody is at the terminal.
+    let run = vault.run(&["undo"]).ok();
+    assert!(run.out.starts_with("proposed to be undone: "), "{}", run.out);
+    let words = run.out.lines().nth(1).unwrap_or_default();
+    assert!(words.contains("is opened, which takes back"), "{}", run.out);
+    let opened = words.split_whitespace().nth(1).unwrap().to_owned();
+    assert!(run.err.contains(&format!("`runebook merge {opened}`")), "{}", run.err);
+    assert!(vault.read("resources/seats.md").contains("three hours"), "nothing is taken back yet");
+    let listed = vault.run(&["undo", "--list"]).ok().out;
+    assert!(listed.contains(&format!("(proposal {opened} takes it back)")), "{listed}");
+    assert!(listed.contains("  2026-11-29 10:00 UTC  "), "{listed}");
+    vault.run(&["merge", &opened, "--yes"]).ok();
+    assert_eq!(vault.read("resources/seats.md"), SEATS);
+}
+
+#[test]
 fn proposals_and_verdicts_are_taken_back_by_those_who_made_them() {
     let vault = vault();
     let id = new(&vault, CLAUDE, "Seats");

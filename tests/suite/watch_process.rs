@@ -60,6 +60,7 @@ fn in_the_background_there_is_one_and_it_ends_when_asked() {
         facts.iter().any(|f| f["name"] == "watcher" && f["value"].as_str().unwrap().starts_with("process"))
     );
     let stopped = sandbox.run(&["watch", "--stop"]).ok().out;
+    assert!(stopped.contains(", since 2026-11-29 10:00 UTC)"), "{stopped}");
     assert!(stopped.contains("ended"), "{stopped}");
     assert!(sandbox.run(&["status", "--json"]).ok().json()["watcher"].is_null());
     sandbox.run(&["watch", "--stop"]).fails(1);

@@ -11,6 +11,8 @@ use super::snapshot::{Extra, Snapshot};
 use crate::check::{self, Item, Occasion, Place, Settings};
 use crate::flow::Progress;
 use crate::flow::asof::RevisionError;
+use crate::flow::locate;
+use crate::flow::reader::Reader;
 use crate::flow::sight::Sight;
 use crate::flow::vault::Vault;
 use crate::markdown;
@@ -121,7 +123,7 @@ fn is_zero(number: &u64) -> bool {
 enum CheckError {
     /// Nothing stands at a path.
     #[error("there is no file and no directory `{0}` in the vault")]
-    NoPath(VaultPath, Vec<VaultPath>),
+    NoPath(VaultPath, Vec<String>),
 }
 
 impl Explain for CheckError {
@@ -131,11 +133,7 @@ impl Explain for CheckError {
 
     fn hint(&self) -> Option<String> {
         let CheckError::NoPath(_, near) = self;
-        let names: Vec<&str> = near.iter().map(VaultPath::as_str).collect();
-        Some(match names.as_slice() {
-            [] => "`runebook tree` shows what there is, `runebook find` searches it".to_owned(),
-            names => format!("did you mean {}?", names.join(", or ")),
-        })
+        Some(locate::did_you_mean(near))
     }
 }
 
@@ -186,8 +184,8 @@ pub fn work_tree(
     let within = |path: &VaultPath| paths.is_empty() || paths.iter().any(|above| path.is_within(above));
     for path in paths {
         if !found.files.iter().any(|file| file.path.is_within(path)) && !path.is_root() {
-            use crate::check::Tree as _;
-            return Err(CheckError::NoPath(path.clone(), snapshot.nearest(path.as_str())).into());
+            let near = locate::near(&Reader::new(vault, access.clone())?, path)?;
+            return Err(CheckError::NoPath(path.clone(), near).into());
         }
     }
     let (governance, known) = standing(vault)?;

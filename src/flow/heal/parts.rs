@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::target::leads_to;
 use super::{Doc, HealedLink, LeftLink, Plan, Rewrite, doc, referrers_by_name, rewritten, shown};
 use crate::catalog::{Catalog, Side};
+use crate::flow::browse;
 use crate::flow::own::OwnError;
 use crate::flow::progress::Progress;
 use crate::flow::sync;
 use crate::flow::vault::Vault;
-use crate::markdown::edit::{self, EditError};
+use crate::markdown::edit;
 use crate::markdown::relink::{self, TextEdit};
 use crate::markdown::renamed::{Renames, named};
 use crate::markdown::{self};
@@ -176,7 +177,7 @@ fn rename(memory: &Memory, bytes: &[u8], part: &Part) -> Result<(Vec<u8>, Rename
     let taken = || OwnError::PartExists { path: part.path.clone(), name: part.new.clone() };
     match &part.old {
         Fragment::Heading(names) => {
-            let missing = || EditError::NoHeading(names.join("#"));
+            let missing = || browse::no_part(memory, &part.old);
             let found = named(&memory.headings, &names.join("#")).and_then(|found| found.last().copied());
             let index = found.ok_or_else(missing)?;
             if memory.headings.iter().enumerate().any(|(at, heading)| at != index && heading.text == part.new)
@@ -187,6 +188,9 @@ fn rename(memory: &Memory, bytes: &[u8], part: &Part) -> Result<(Vec<u8>, Rename
             Ok((new, Renames::heading(memory, index, &part.new)))
         }
         Fragment::Block(id) => {
+            if !memory.blocks.iter().any(|block| block.id.eq_ignore_ascii_case(id)) {
+                return Err(browse::no_part(memory, &part.old).into());
+            }
             if memory.blocks.iter().any(|block| block.id.eq_ignore_ascii_case(&part.new)) {
                 return Err(taken().into());
             }

@@ -8,6 +8,7 @@ use super::{ProposeError, may_change, may_propose, putting, whole_file};
 use crate::flow::acting;
 use crate::flow::branch::Branch;
 use crate::flow::events::advance;
+use crate::flow::locate;
 use crate::flow::proposals::open_tip;
 use crate::flow::reader::Reader;
 use crate::flow::review::retried;
@@ -118,8 +119,17 @@ fn file(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Result<
     match entry(vault, actor, branch, &path)? {
         Some(entry) if entry.mode == mode::TREE => Err(ProposeError::Directory(uri.to_string()).into()),
         Some(entry) => Ok((path, entry)),
-        None => Err(ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone() }.into()),
+        None => Err(missing(vault, actor, branch, uri)),
     }
+}
+
+/// The error for a place of a proposal where nothing stands that the actor may see.
+pub(super) fn missing(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Fault {
+    let reader = |view| Reader::new(vault, Access { actor: Some(actor.clone()), view });
+    let reader = reader(View::Proposal(branch.id.clone())).or_else(|_| reader(View::Main));
+    // The names are a kindness: without them the error is what it is.
+    let near = reader.and_then(|reader| locate::near(&reader, &uri.path)).unwrap_or_default();
+    ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone(), near }.into()
 }
 
 /// Gives a file new bytes, whether it is there or not.
@@ -335,8 +345,8 @@ pub fn rm(
         let mut changes = ChangeSet::default();
         for uri in uris {
             let path = whole_file(uri)?;
-            let missing = || ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone() };
-            let entry = entry(vault, actor, branch, &path)?.ok_or_else(missing)?;
+            let found = entry(vault, actor, branch, &path)?;
+            let entry = found.ok_or_else(|| missing(vault, actor, branch, uri))?;
             if entry.mode == mode::TREE && !recursive {
                 return Err(ProposeError::Directory(uri.to_string()).into());
             }

@@ -14,6 +14,7 @@ use super::events::{self, Draft};
 use super::gate::governance::is_settings;
 use super::gate::people::{may_not_propose, same_principal};
 use super::listed::{Listed, listed, listed_closed};
+use super::locate::did_you_mean;
 use super::proposals::{assess, closed_ones, open_ones, open_tip};
 use super::review::retried;
 use super::sight::Sight;
@@ -75,6 +76,8 @@ pub enum ProposeError {
         uri: String,
         /// The proposal.
         id: ProposalId,
+        /// What has a name like it.
+        near: Vec<String>,
     },
     /// Something is there.
     #[error("there is something at {uri} already")]
@@ -157,6 +160,7 @@ impl Explain for ProposeError {
             ProposeError::Layer(_) => {
                 "change the memories that it sums up, or the directory's index.md".to_owned()
             }
+            ProposeError::Missing { near, .. } if !near.is_empty() => did_you_mean(near),
             ProposeError::Missing { id, .. } => {
                 format!("`runebook propose diff {id}` shows what the proposal changes")
             }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::content::{Written, change, entry};
+use super::content::{Written, change, entry, missing};
 use super::{ProposeError, may_propose, putting, whole_file};
 use crate::check::Tree as _;
 use crate::flow::branch::Branch;
@@ -56,8 +56,8 @@ pub fn mv(
     let source = whole_file(from)?;
     let done = RefCell::new((source.clone(), Healing::default()));
     let written = change(vault, actor, id, |branch| {
-        let missing = || ProposeError::Missing { uri: from.to_string(), id: branch.id.clone() };
-        let entry = entry(vault, actor, branch, &source)?.ok_or_else(missing)?;
+        let found = entry(vault, actor, branch, &source)?;
+        let entry = found.ok_or_else(|| missing(vault, actor, branch, from))?;
         // Into a directory that is there, under the old name.
         let into = vault.repo.entry_at(branch.tree, &to.path)?.is_some_and(|e| e.mode == mode::TREE);
         let target = if into || to.directory { to.path.join(source.name())? } else { whole_file(to)? };

@@ -64,6 +64,15 @@ fn steps<'e>(what: &str, effects: &'e [Effect]) -> Result<Vec<Step<'e>>, UndoErr
     Ok(out)
 }
 
+/// The proposal that effects begin and do not merge.
+pub(super) fn only_proposed(effects: &[Effect]) -> Option<&ProposalId> {
+    let merged = effects.iter().any(|effect| matches!(effect, Effect::Merged { .. }));
+    effects.iter().find_map(|effect| match effect {
+        Effect::Opened { proposal } if !merged => Some(proposal),
+        _ => None,
+    })
+}
+
 /// What would be done, a sentence each.
 pub(super) fn would(effects: &[Effect]) -> Vec<String> {
     let sentence = |step: Step<'_>| match step {
@@ -143,7 +152,8 @@ fn roll_back(
     if let Some(merged) = rolled.merged.as_ref().map(|merged: &merge::Merged| merged.commit) {
         undone.also.push(format!("proposal {id} is taken back by the merge {}", merged.short()));
     } else {
-        undone.also.push(format!("proposal {} proposes to take back {id}", rolled.id));
+        undone.also.push(format!("proposal {} is opened, which takes back {id}", rolled.id));
+        undone.approved = rolled.decision.state == State::Approved;
         undone.proposal = Some(rolled.id);
     }
     Ok(())

@@ -8,6 +8,8 @@
 mod branches;
 mod files;
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,9 +129,12 @@ pub struct Undone {
     pub files: Vec<VaultPath>,
     /// What else was done, a sentence each.
     pub also: Vec<String>,
-    /// A proposal that now waits for a person's merge, because it could not be merged at once.
+    /// A proposal that takes it back once it is merged: until then nothing is undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<ProposalId>,
+    /// Whether that proposal needs nobody's approval any more, only a person who merges it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
 }
 
 /// One operation of the journal. `runebook undo --list` gives these.
@@ -145,6 +150,9 @@ pub struct Listed {
     pub what: String,
     /// Whether it was taken back.
     pub undone: bool,
+    /// The proposal that takes it back once it is merged, where that is how it was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<ProposalId>,
     /// The operation that it took back, if it is an `undo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
@@ -236,14 +244,20 @@ pub fn list(vault: &Vault<'_>) -> Result<Vec<Listed>, Fault> {
     let (who, actor) = asks(vault)?;
     let narrow = actor.is_some_and(|actor| !actor.is_person());
     let mut out = Vec::new();
+    // What takes an operation back comes behind it, so it was read before.
+    let mut proposed: HashMap<u64, ProposalId> = HashMap::new();
     for number in journal.numbers()?.into_iter().rev() {
         // One that cannot be read hides no other.
         let Ok(operation) = journal.read(number) else { continue };
+        if let (Some(of), Some(proposal)) = (operation.undoes, branches::only_proposed(&operation.effects)) {
+            proposed.entry(of).or_insert_with(|| proposal.clone());
+        }
         if narrow && operation.who != who {
             continue;
         }
         out.push(Listed {
             number,
+            proposal: proposed.remove(&number).filter(|_| operation.undone),
             files: files::touched(&operation.effects),
             at: operation.at,
             who: operation.who,
@@ -306,6 +320,7 @@ pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
         files: files::touched(&operation.effects),
         also: Vec::new(),
         proposal: None,
+        approved: false,
     };
     files::possible(vault, &what, &operation.effects)?;
     branches::possible(vault, &what, &operation.effects)?;

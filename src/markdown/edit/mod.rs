@@ -58,11 +58,21 @@ pub enum EditError {
         item: String,
     },
     /// There is no such heading.
-    #[error("there is no heading “{0}”")]
-    NoHeading(String),
+    #[error("there is no heading “{name}”")]
+    NoHeading {
+        /// What was asked for.
+        name: String,
+        /// What the file has, as a sentence.
+        instead: Option<String>,
+    },
     /// There is no such block.
-    #[error("there is no block ^{0}")]
-    NoBlock(String),
+    #[error("there is no block ^{id}")]
+    NoBlock {
+        /// What was asked for.
+        id: String,
+        /// What the file has, as a sentence.
+        instead: Option<String>,
+    },
     /// The change would change something else too.
     #[error("{0} cannot be changed without changing something else too")]
     NotAlone(String),
@@ -73,8 +83,8 @@ impl Explain for EditError {
         match self {
             EditError::NoField(_)
             | EditError::NoItem { .. }
-            | EditError::NoHeading(_)
-            | EditError::NoBlock(_) => Kind::Nothing,
+            | EditError::NoHeading { .. }
+            | EditError::NoBlock { .. } => Kind::Nothing,
             _ => Kind::Usage,
         }
     }
@@ -90,10 +100,10 @@ impl Explain for EditError {
             EditError::Foreign(_) | EditError::NoList(_) | EditError::NotAlone(_) => {
                 "change it in an editor, or replace the text with --old and --new".to_owned()
             }
-            EditError::NoField(_)
-            | EditError::NoItem { .. }
-            | EditError::NoHeading(_)
-            | EditError::NoBlock(_) => return None,
+            EditError::NoHeading { instead, .. } | EditError::NoBlock { instead, .. } => {
+                return instead.clone();
+            }
+            EditError::NoField(_) | EditError::NoItem { .. } => return None,
         })
     }
 }

@@ -2,14 +2,15 @@
 
 use super::{EditError, Page, line_end, read};
 use crate::markdown::lines::Lines;
-use crate::markdown::sections::{locate, section};
+use crate::markdown::sections::{instead, locate, section};
 use crate::model::memory::{Heading, Memory};
 use crate::model::uri::Fragment;
 
 /// The heading that a path of names leads to.
 fn heading(memory: &Memory, names: &[String]) -> Result<usize, EditError> {
-    let missing = || EditError::NoHeading(names.join("#"));
-    let range = locate(memory, &Fragment::Heading(names.to_vec())).ok_or_else(missing)?;
+    let part = Fragment::Heading(names.to_vec());
+    let missing = || EditError::NoHeading { name: names.join("#"), instead: instead(memory, &part) };
+    let range = locate(memory, &part).ok_or_else(missing)?;
     memory.headings.iter().position(|heading| heading.range.start == range.start).ok_or_else(missing)
 }
 
@@ -105,7 +106,7 @@ pub fn rename_heading(bytes: &[u8], names: &[String], words: &str) -> Result<Vec
 pub fn rename_heading_at(bytes: &[u8], index: usize, words: &str) -> Result<Vec<u8>, EditError> {
     let page = Page::read(bytes)?;
     let memory = &page.memory;
-    let missing = || EditError::NoHeading(format!("number {}", index + 1));
+    let missing = || EditError::NoHeading { name: format!("number {}", index + 1), instead: None };
     let old = memory.headings.get(index).ok_or_else(missing)?;
     let source = &page.text()[old.range.clone()];
     let line = source.trim_start_matches([' ', '\t']);
@@ -153,7 +154,11 @@ pub fn rename_block(bytes: &[u8], id: &str, new: &str) -> Result<Vec<u8>, EditEr
     let page = Page::read(bytes)?;
     let blocks = &page.memory.blocks;
     let found = blocks.iter().position(|block| block.id.eq_ignore_ascii_case(id));
-    let index = found.ok_or_else(|| EditError::NoBlock(id.to_owned()))?;
+    let missing = || {
+        let instead = instead(&page.memory, &Fragment::Block(id.to_owned()));
+        EditError::NoBlock { id: id.to_owned(), instead }
+    };
+    let index = found.ok_or_else(missing)?;
     let lines = Lines::of(page.text());
     let line = blocks[index].line;
     let start = lines.start(line).unwrap_or_default();
