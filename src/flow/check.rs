@@ -82,7 +82,8 @@ fn stood_before(
 /// answers.
 pub(super) fn catalog(vault: &Vault<'_>) -> Option<Catalog> {
     use super::sync;
-    sync::open(vault).or_else(|_| sync::ensure(vault, &Silent).and_then(|_| sync::open(vault))).ok()
+    let open = || sync::open_still(vault);
+    open().or_else(|_| sync::ensure(vault, &Silent).and_then(|_| open())).ok()
 }
 
 /// Runs the checks that need only a blob and its path (`secret`, `path`, `generated`) on everything that the

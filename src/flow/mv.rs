@@ -80,7 +80,7 @@ pub fn mv(
         heal::Plan::default()
     } else {
         sync::reindex(vault, false, progress)?;
-        heal::of_move(vault, &sync::open(vault)?, &moves, progress)?
+        heal::of_move(vault, &sync::open_still(vault)?, &moves, progress)?
     };
     let directory = from.kind == Stands::Directory;
     let moved =

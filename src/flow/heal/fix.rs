@@ -89,7 +89,7 @@ pub fn fix(
     progress: &dyn Progress,
 ) -> Result<Fixed, Fault> {
     sync::reindex(vault, false, progress)?;
-    let catalog = sync::open(vault)?;
+    let catalog = sync::open_still(vault)?;
     let side = sync::side(vault, &catalog)?;
     let within = |path: &VaultPath| paths.is_empty() || paths.iter().any(|above| path.is_within(above));
     let names = Kept::new(catalog.names(side));

@@ -138,7 +138,7 @@ pub(in crate::flow) fn of_part(
     let own = Doc { path: part.path.clone(), bytes: new.clone(), memory: after.clone() };
     if !keep_links {
         sync::reindex(vault, false, progress)?;
-        let catalog = sync::open(vault)?;
+        let catalog = sync::open_still(vault)?;
         let side = sync::side(vault, &catalog)?;
         let names = super::names::Kept::new(catalog.names(side));
         let renames = BTreeMap::from([(part.path.clone(), renames)]);

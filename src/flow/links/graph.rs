@@ -119,7 +119,7 @@ pub fn graph(
     progress: &dyn Progress,
 ) -> Result<Graph, Fault> {
     let freshness = sync::ensure(reader.vault, progress)?;
-    let catalog = sync::open(reader.vault)?;
+    let catalog = sync::open_still(reader.vault)?;
     let side = side_of(reader, &catalog)?;
     let seen = Seen::new(&catalog, side, &reader.access);
     match &request.from {

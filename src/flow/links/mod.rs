@@ -189,7 +189,7 @@ impl Desk<'_, '_, '_> {
 /// When the index cannot be read or built.
 pub fn links(reader: &Reader<'_, '_>, of: &Uri, progress: &dyn Progress) -> Result<LinksAnswer, Fault> {
     let freshness = sync::ensure(reader.vault, progress)?;
-    let catalog = sync::open(reader.vault)?;
+    let catalog = sync::open_still(reader.vault)?;
     let side = side_of(reader, &catalog)?;
     let seen = Seen::new(&catalog, side, &reader.access);
     let mut stored = Vec::new();
@@ -209,7 +209,7 @@ pub fn links(reader: &Reader<'_, '_>, of: &Uri, progress: &dyn Progress) -> Resu
 /// When the index cannot be read or built.
 pub fn backlinks(reader: &Reader<'_, '_>, of: &Uri, progress: &dyn Progress) -> Result<LinksAnswer, Fault> {
     let freshness = sync::ensure(reader.vault, progress)?;
-    let catalog = sync::open(reader.vault)?;
+    let catalog = sync::open_still(reader.vault)?;
     let side = side_of(reader, &catalog)?;
     let seen = Seen::new(&catalog, side, &reader.access);
     let mut desk = Desk { reader, names: Kept::new(seen), anchors: HashMap::new() };

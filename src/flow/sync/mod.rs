@@ -219,6 +219,17 @@ pub fn open(vault: &Vault<'_>) -> Result<Catalog, Fault> {
     Ok(Catalog::open(&dir)?)
 }
 
+/// As [`open`], for many questions: all are answered from one state, and the file is locked once and not at each of
+/// them.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_still(vault: &Vault<'_>) -> Result<Catalog, Fault> {
+    let catalog = open(vault)?;
+    catalog.freeze()?;
+    Ok(catalog)
+}
+
 /// The view that a person searches: this work tree, or main where there is none or it was never looked at.
 ///
 /// # Errors
