@@ -418,8 +418,22 @@ fn misnamed(error: &clap::Error) -> Option<(String, &'static str)> {
     Some((typed.clone(), meant))
 }
 
+/// The error about a command line with what was typed in a form that a terminal does not obey and that stays on its
+/// line: the parser is asked again with that.
+fn shown(error: clap::Error, typed: Vec<OsString>) -> clap::Error {
+    let odd = |arg: &OsString| arg.to_string_lossy().chars().any(char::is_control);
+    if !typed.iter().any(odd) {
+        return error;
+    }
+    let typed = typed.iter().map(|arg| output::one_line(&arg.to_string_lossy()));
+    Cli::command().try_get_matches_from(typed).err().filter(clap::Error::use_stderr).unwrap_or_else(|| {
+        Cli::command().error(error.kind(), "the command line holds control characters where none can be")
+    })
+}
+
 /// Runs one command line and returns the exit status.
 fn run(env: &Env, args: Vec<OsString>) -> u8 {
+    let typed = args.clone();
     let parsed = Cli::command().try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -432,7 +446,7 @@ fn run(env: &Env, args: Vec<OsString>) -> u8 {
                     Some(&format!("it is `runebook {meant}` here; `runebook --help` lists all")),
                 ),
                 None => {
-                    let _ = error.print();
+                    let _ = shown(error, typed).print();
                 }
             }
             return status;

@@ -182,35 +182,39 @@ impl Output {
             } else {
                 "warning:".to_owned()
             };
-            self.say(&format!("{label} {}", printable(text.as_ref())));
+            self.settle();
+            err_line(&format!("{label} {}", one_line(text.as_ref())));
         }
     }
 
     /// An error: as JSON on stdout if JSON was asked for, and always for people on stderr.
     pub(crate) fn fault(&mut self, fault: &Fault) {
         if self.json {
-            let value = serde_json::json!({ "error": {
+            let mut value = serde_json::json!({ "error": {
                 "message": fault.to_string(),
                 "hint": fault.hint(),
                 "exit_status": fault.kind().exit_status(),
             }});
+            if !fault.details().is_empty() {
+                value["error"]["details"] = fault.details().into();
+            }
             self.document(&value);
         }
         let hint = fault.hint();
         if self.color_errors {
             let style = Tone::Bad.style();
-            self.say(&format!("{style}error:{style:#} {}", printable(&fault.to_string())));
+            self.settle();
+            err_line(&format!("{style}error:{style:#} {}", one_line(&fault.to_string())));
             if let Some(hint) = hint {
-                self.say(&format!(
-                    "{}hint:{:#} {}",
-                    Tone::Good.style(),
-                    Tone::Good.style(),
-                    printable(&hint)
-                ));
+                let style = Tone::Good.style();
+                err_line(&format!("{style}hint:{style:#} {}", one_line(&hint)));
             }
         } else {
             self.settle();
             complain(&fault.to_string(), hint.as_deref());
+        }
+        for line in fault.details() {
+            err_line(&format!("  {}", one_line(&line)));
         }
     }
 
@@ -252,11 +256,11 @@ impl Output {
     }
 }
 
-/// An error for people, without colours.
+/// An error for people, without colours: a line, and one for the hint. Whatever names stand in them, they stay that.
 pub(crate) fn complain(message: &str, hint: Option<&str>) {
-    err_line(&format!("error: {}", printable(message)));
+    err_line(&format!("error: {}", one_line(message)));
     if let Some(hint) = hint {
-        err_line(&format!("hint: {}", printable(hint)));
+        err_line(&format!("hint: {}", one_line(hint)));
     }
 }
 

@@ -92,9 +92,16 @@ impl Explain for ActorError {
             ActorError::AgentAdmin => Some("give it propose, review or merge".to_owned()),
             ActorError::Taken(_) => Some("`runebook actor list` shows them; choose another, or change that one in .runebook/actors.yaml and commit it".to_owned()),
             ActorError::Edited => Some(format!("commit them first: `runebook commit {ACTORS}`")),
-            ActorError::Form(entry) => {
-                Some(format!("add this to it yourself, then `runebook commit {ACTORS}`:\n{entry}"))
+            ActorError::Form(_) => {
+                Some(format!("add this to it yourself, then `runebook commit {ACTORS}`"))
             }
+        }
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            ActorError::Form(entry) => entry.lines().map(str::to_owned).collect(),
+            _ => Vec::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A person's own commit on the approved branch.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -205,13 +207,15 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     }
     let message = message(request.message.as_deref(), &wanted);
     let layers = layers(vault, &changes)?;
-    changes.changes.extend(layers.changes);
+    changes.changes.extend(layers.changes.clone());
     let subject = message.lines().next().unwrap_or_default().to_owned();
     let ident = acting::ident(vault, &actor);
     let commit = if changes.is_empty() {
         None
     } else {
-        vault.repo.commit_own(&OwnCommit { changes: &changes, ident, message })?
+        with_layers(root, &layers, || {
+            Ok(vault.repo.commit_own(&OwnCommit { changes: &changes, ident, message })?)
+        })?
     };
     if let Some(commit) = commit {
         undo::note_done(
@@ -224,16 +228,35 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     Ok(Answer { commit, actor: actor.id, branch: vault.config.main_branch.clone(), subject, files, left })
 }
 
-/// The layer files that go with a change, put in their places in the work tree. A file of that name that a person
-/// changed stays, and is not part of the commit then.
+/// The layer files that go with a change. A file of that name that a person changed stays, and is not part of the commit
+/// then.
 fn layers(vault: &Vault<'_>, changes: &ChangeSet) -> Result<ChangeSet, Fault> {
     let head = vault.repo.tree_of(vault.main()?)?;
     let tree = vault.repo.write_tree(Some(head), changes)?;
     let mut layers = super::layers::files::regenerated(vault, tree, changes.changes.keys())?;
     let root = vault.root()?;
     layers.changes.retain(|path, _| super::layers::files::is_free(root, path));
-    super::layers::files::place(root, &layers)?;
     Ok(layers)
+}
+
+/// Does something with layer files in their places in the work tree. Where it fails they are as they were.
+fn with_layers<T>(
+    root: &Path,
+    layers: &ChangeSet,
+    work: impl FnOnce() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let stood: Vec<(&VaultPath, Option<Vec<u8>>)> =
+        layers.changes.keys().map(|path| (path, files::read(root, path).ok())).collect();
+    let done = super::layers::files::place(root, layers).and_then(|()| work());
+    if done.is_err() {
+        let mut back = ChangeSet::default();
+        for (path, bytes) in stood {
+            back.changes.insert(path.clone(), bytes.map_or(Change::Delete, Change::Write));
+        }
+        // What failed is told; a layer file that stays behind is generated anew by the next commit.
+        let _ = super::layers::files::place(root, &back);
+    }
+    done
 }
 
 /// What is committed, and what new files are left alone because nobody asked for them.

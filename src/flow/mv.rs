@@ -173,7 +173,10 @@ pub(super) fn place_anew(
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(io)?;
     }
-    if kind == Stands::File && !files::is_same(source, target) {
+    if kind == Stands::File && files::are_two_names(source, target) {
+        // A rename of one name of a file to another one of it does nothing.
+        std::fs::remove_file(source).map_err(io)?;
+    } else if kind == Stands::File && !files::is_same(source, target) {
         // A second name first: unlike a rename it never replaces what appeared there a moment ago.
         match std::fs::hard_link(source, target) {
             Ok(()) => std::fs::remove_file(source).map_err(io)?,

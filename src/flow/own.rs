@@ -180,11 +180,7 @@ pub(super) fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> R
     if is_git(path) || path.is_within(&VaultPath::parse(".runebook")?) {
         return Err(OwnError::Settings(path.clone()).into());
     }
-    for name in path.as_str().split('/') {
-        if let Some(why) = check::unportable(name) {
-            return Err(OwnError::Name { name: name.to_owned(), why }.into());
-        }
-    }
+    holds_everywhere(path)?;
     let mut chain: Vec<VaultPath> = path.ancestors().filter(|above| !above.is_root()).collect();
     chain.reverse();
     chain.push(path.clone());
@@ -197,6 +193,16 @@ pub(super) fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> R
             && Some(&twin) != old
         {
             return Err(OwnError::Twin { path: path.clone(), twin }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether every system can hold the names of a path.
+pub(super) fn holds_everywhere(path: &VaultPath) -> Result<(), OwnError> {
+    for name in path.as_str().split('/') {
+        if let Some(why) = check::unportable(name) {
+            return Err(OwnError::Name { name: name.to_owned(), why });
         }
     }
     Ok(())

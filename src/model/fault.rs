@@ -39,6 +39,12 @@ pub trait Explain: std::error::Error + Send + Sync + 'static {
     fn hint(&self) -> Option<String> {
         None
     }
+
+    /// What is too long for the message or the hint, a line each: message and hint are one line, so that a name with a
+    /// line end in it is seen to be one.
+    fn details(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Any explained error, as it travels from `flow` to `cli`.
@@ -57,6 +63,12 @@ impl Fault {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         self.0.hint()
+    }
+
+    /// What is too long for one line.
+    #[must_use]
+    pub fn details(&self) -> Vec<String> {
+        self.0.details()
     }
 
     /// The error within, for a caller that tells a particular one apart.

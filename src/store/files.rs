@@ -178,6 +178,45 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
+/// Lets a file be run, by whoever may read it as git has it, or by nobody. `false`: that was so already, or the system
+/// knows no such thing.
+///
+/// # Errors
+/// When the file system refuses.
+pub fn set_executable(at: &Path, wanted: bool) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut permissions = std::fs::metadata(at)?.permissions();
+        let mode = permissions.mode();
+        // Git looks at the owner's bit.
+        if (mode & 0o100 != 0) == wanted {
+            return Ok(false);
+        }
+        permissions.set_mode(if wanted { mode | (mode & 0o444) >> 2 } else { mode & !0o111 });
+        std::fs::set_permissions(at, permissions)?;
+        Ok(true)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (at, wanted);
+        Ok(false)
+    }
+}
+
+/// Whether two places are two names of one file, as a move leaves them that was killed half-way. Where case is ignored
+/// one name can be written in two ways; that is no second one.
+#[must_use]
+pub fn are_two_names(a: &Path, b: &Path) -> bool {
+    let stands = |at: &Path| {
+        let entries = at.parent().and_then(|directory| std::fs::read_dir(directory).ok());
+        entries.is_some_and(|entries| {
+            entries.flatten().any(|entry| Some(entry.file_name().as_os_str()) == at.file_name())
+        })
+    };
+    a != b && is_same(a, b) && stands(a) && stands(b)
+}
+
 /// How many files are written at the same time. A file system makes durable at once what waits at the same time, so
 /// with more writers each waits for fewer turns of the disk.
 const WRITERS: usize = 64;

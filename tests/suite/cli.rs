@@ -51,6 +51,60 @@ fn slips_get_the_nearest_command_and_status_2() {
     assert_eq!(json["error"]["exit_status"], 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn no_name_is_obeyed_by_a_terminal_or_takes_two_lines() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    // Named by whoever made it, not by us.
+    let odd = "user/a\u{1b}[2J\nerror: b.md";
+    s.write(odd, "# Odd\n");
+    s.write("user/b.md", "# B\n");
+    let typed = "x\u{1b}[2J\nerror: y";
+    for args in [
+        &["-C", typed, "ls"][..],
+        &["--as", typed, "ls"],
+        &["ls", "--rev", typed],
+        &["cat", typed],
+        &["show", typed],
+        &["find", "x", "--type", typed],
+        &["check", "--rule", typed],
+        &["eval", typed],
+        &["review", "show", typed],
+        &[typed],
+        &["ls", &format!("--{typed}")],
+        &["tree", "--levels", typed],
+        &["commit"],
+        &["status"],
+        &["check"],
+        &["cat", "user/b"],
+        &["doctor"],
+    ] {
+        for color in ["never", "always"] {
+            let run = s.run(&[&["--color", color], args].concat());
+            let plain = |text: &str| {
+                // What the program itself colours.
+                let codes = ["0", "1", "2", "31", "32", "33", "35", "36", "1m\u{1b}[31", "4"];
+                let text = codes.iter().fold(text.to_owned(), |t, c| t.replace(&format!("\u{1b}[{c}m"), ""));
+                assert!(!text.contains('\u{1b}'), "{args:?} {color}: {text:?}");
+                text
+            };
+            let (out, err) = (plain(&run.out), plain(&run.err));
+            // An error is a line, and a hint: no name begins another one.
+            let errors = err.lines().chain(out.lines()).filter(|line| line.starts_with("error: "));
+            assert!(errors.count() <= 1, "{args:?} {color}\n{out}\n{err}");
+            assert!(
+                !err.contains("\nerror: y") && !out.contains("\nerror: b"),
+                "{args:?} {color}\n{out}\n{err}"
+            );
+            assert!(
+                !err.contains("\\u{1b}[3") && !err.contains("\\u{1b}[1m"),
+                "our own colours: {args:?}\n{err}"
+            );
+        }
+    }
+}
+
 #[test]
 fn completions_and_manual_pages_name_every_command() {
     let s = Sandbox::new();

@@ -111,6 +111,57 @@ fn notes_of_somebody_without_scopes_get_it_beside_theirs_or_in_the_inbox() {
 }
 
 #[test]
+fn a_name_that_some_system_does_not_hold_is_refused_at_once() {
+    let vault = vault();
+    for (at, better) in [
+        ("CON", "`_CON`"),
+        ("CON/x.md", "`_CON`"),
+        ("resources/con.md", "`_con.md`"),
+        ("resources/a:b/", "`a-b`"),
+        ("resources/a?.md", "`a-.md`"),
+        ("resources/tr.", "`tr`"),
+    ] {
+        let run = vault.run(&["remember", "Zebras graze quietly", "--at", at]).fails(2);
+        assert!(run.err.contains("cannot be the name of a new file"), "{at}: {}", run.err);
+        assert!(run.err.contains(&format!("call it {better}")), "{at}: {}", run.err);
+    }
+    assert!(vault.run(&["propose", "list"]).out.is_empty(), "nothing was begun");
+    // A directory that is there stays what it is.
+    vault.write("a:b/x.md", "# Old\n");
+    vault.git(&["add", "-A"]);
+    vault.git(&["commit", "-qm", "Old"]);
+    vault.run(&["remember", "Zebras graze quietly", "--at", "a:b/", "-n"]).ok();
+}
+
+#[test]
+fn a_link_tells_nobody_of_names_that_they_may_not_see() {
+    let vault = vault();
+    let text = "A window seat on flights over two hours, an aisle seat on trains.";
+    let links = |vault: &Sandbox| {
+        let run = vault.run_as(CLAUDE, &["remember", text, "-n", "--anyway", "--json", "--at", "x/"]).ok();
+        let run = run.json();
+        assert!(run["near"].as_array().unwrap().iter().any(|near| near["path"] == "resources/seats.md"));
+        let text = run["text"].as_str().unwrap().to_owned();
+        text.lines().find(|line| line.starts_with("See ")).unwrap_or_default().to_owned()
+    };
+    let before = links(&vault);
+    assert!(before.contains("[[resources/seats|seats]]"), "{before}");
+    // One that nobody but people may see takes the short name: the answer is the same.
+    vault.write("seats.md", "---\nsensitivity: restricted\n---\n# Quince\n");
+    vault.git(&["add", "-A"]);
+    vault.git(&["commit", "-qm", "Hidden"]);
+    assert_eq!(links(&vault), before);
+    // It leads to the right one, also for whoever sees both.
+    let link = "See [[resources/seats|seats]].\n";
+    vault.write("user/x.md", link);
+    let to = vault.run(&["links", "user/x.md", "--json"]).ok().json();
+    assert_eq!(
+        (&to["links"][0]["to"], &to["links"][0]["state"]),
+        (&"resources/seats.md".into(), &"ok".into())
+    );
+}
+
+#[test]
 fn a_memory_that_is_there_is_not_replaced() {
     let vault = vault();
     let run = vault.run(&["remember", "Other words entirely", "--at", "resources/seats.md"]).fails(3);

@@ -335,3 +335,126 @@ fn a_commit_that_cannot_be_taken_back_leaves_the_files_as_they_are() {
     s.run(&["undo"]).ok();
     assert!(s.read("user/ref.md").starts_with("See"));
 }
+
+#[test]
+fn what_was_edited_since_it_came_back_is_not_removed_again() {
+    let s = plain();
+    s.write("user/dir/a.md", "a, committed\n");
+    s.write("user/dir/b.md", "b, committed\n");
+    s.run(&["commit", "-m", "Two more"]).ok();
+    s.write("kept/a.md", "only here\n");
+    s.write("kept/deep/b.md", "only here too\n");
+    let removals: [(&[&str], &str, &str); 5] = [
+        (&["rm", "resources/日记/wifi.md"], "resources/日记/wifi.md", "resources/日记/wifi.md"),
+        (&["rm", "-r", "user/dir"], "user/dir/a.md", "user/dir/a.md"),
+        (&["rm", "-r", "user/dir"], "user/dir/new.md", "user/dir/new.md"),
+        (&["rm", "-r", "kept"], "kept/deep/b.md", "kept"),
+        (&["rm", "-r", "kept"], "kept/new.md", "kept"),
+    ];
+    for (removal, edited, named) in removals {
+        s.run(removal).ok();
+        s.run(&["undo"]).ok();
+        let stood = std::fs::read(s.vault().join(edited)).ok();
+        s.write(edited, "an edit since\n");
+        let before = files(&s);
+        let run = s.run(&["undo", "--redo"]).fails(3);
+        assert!(run.err.contains(&format!("{named} was changed since")), "{removal:?}: {}", run.err);
+        assert_eq!(files(&s), before, "{removal:?}");
+        match stood {
+            Some(bytes) => s.write(edited, bytes),
+            None => std::fs::remove_file(s.vault().join(edited)).unwrap(),
+        }
+        // As it was it can be done again, and undone.
+        s.run(&["undo", "--redo"]).ok();
+        assert!(!s.vault().join(named).exists(), "{removal:?}");
+        s.run(&["undo"]).ok();
+    }
+}
+
+#[test]
+fn many_removals_of_one_command_are_one_operation() {
+    let s = plain();
+    let names: Vec<String> = (0..40).map(|number| format!("user/many/{number}.md")).collect();
+    names.iter().for_each(|name| s.write(name, "committed\n"));
+    s.run(&["commit", "-m", "Many"]).ok();
+    s.write("user/many/0.md", "not committed\n");
+    let before = files(&s);
+    let mut args = vec!["rm"];
+    args.extend(names.iter().map(String::as_str));
+    s.run(&args).ok();
+    // Each was noted by a line of its own, before it was done.
+    let directory = s.vault().join(".git/runebook/operations");
+    let last = std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).max().unwrap();
+    assert_eq!(std::fs::read_to_string(&last).unwrap().lines().count(), names.len());
+    s.run(&["undo"]).ok();
+    assert_eq!(files(&s), before);
+    s.run(&["undo", "--redo"]).ok();
+    assert!(names.iter().all(|name| !s.vault().join(name).exists()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_move_that_was_killed_with_both_names_is_taken_back() {
+    let s = plain();
+    let before = files(&s);
+    s.run(&["mv", "resources/日记/wifi.md", "resources/net.md"]).ok();
+    let old = s.vault().join("resources/日记/wifi.md");
+    std::fs::create_dir_all(old.parent().unwrap()).unwrap();
+    std::fs::hard_link(s.vault().join("resources/net.md"), &old).unwrap();
+    s.run(&["undo"]).ok();
+    assert_eq!(files(&s), before, "one name is left, the old one");
+    // Moving it once more ends with one name too.
+    std::fs::hard_link(&old, s.vault().join("resources/net.md")).unwrap();
+    s.run(&["mv", "resources/日记/wifi.md", "resources/net.md"]).ok();
+    assert!(!old.exists() && s.vault().join("resources/net.md").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn whether_a_file_can_be_run_is_taken_back_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let s = plain();
+    s.write("resources/tidy.sh", "#!/bin/sh\n");
+    s.run(&["commit", "-m", "A script", "resources/tidy.sh"]).ok();
+    let at = s.vault().join("resources/tidy.sh");
+    let runs = || std::fs::metadata(&at).unwrap().permissions().mode() & 0o111 != 0;
+    for bytes in ["#!/bin/sh\n", "#!/bin/sh\necho\n"] {
+        s.write("resources/tidy.sh", bytes);
+        std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o755)).unwrap();
+        s.run(&["commit", "-m", "It can be run"]).ok();
+        std::fs::write(s.vault().join(".git/index.lock"), "").unwrap();
+        assert_ne!(s.run(&["undo"]).status, 0);
+        assert!(runs(), "what failed left it as it was");
+        std::fs::remove_file(s.vault().join(".git/index.lock")).unwrap();
+        s.run(&["undo"]).ok();
+        assert!(!runs());
+        assert_eq!(s.git(&["status", "--porcelain"]), "");
+        s.run(&["undo", "--redo"]).ok();
+        assert!(runs());
+        s.run(&["undo"]).ok();
+    }
+}
+
+#[test]
+fn a_failed_commit_leaves_the_layer_files_and_the_rest_as_they_were() {
+    let s = plain();
+    s.write("user/ref.md", "Other words, see [[wifi]].\n");
+    s.write("user/deep/new.md", "# New\n\nWords of a new directory.\n");
+    let lock = s.vault().join(".git/index.lock");
+    let blocked = |args: &[&str]| {
+        let before = files(&s);
+        std::fs::write(&lock, "").unwrap();
+        assert_ne!(s.run(args).status, 0, "{args:?}");
+        std::fs::remove_file(&lock).unwrap();
+        assert_eq!(files(&s), before, "{args:?}");
+    };
+    blocked(&["commit", "-m", "Words"]);
+    s.run(&["commit", "-m", "Words"]).ok();
+    assert!(s.vault().join("user/deep/.abstract.md").exists(), "there are layer files");
+    blocked(&["undo"]);
+    // A run that was killed after it wrote the files is finished.
+    std::fs::write(s.vault().join("user/ref.md"), s.git(&["show", "HEAD~1:user/ref.md"]) + "\n").unwrap();
+    s.run(&["undo"]).ok();
+    assert!(s.read("user/ref.md").starts_with("See") && !s.vault().join("user/deep").exists());
+    assert_eq!(s.git(&["status", "--porcelain"]), "");
+}

@@ -32,7 +32,7 @@ pub enum CasesError {
         why: String,
     },
     /// Cases say what cannot be.
-    #[error("{}", .0.join("\n"))]
+    #[error("{} of what the cases say cannot be", .0.len())]
     Wrong(Vec<String>),
 }
 
@@ -50,6 +50,13 @@ impl Explain for CasesError {
             }
             CasesError::Wrong(_) => "mend these lines and run it again; nothing was measured".to_owned(),
         })
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            CasesError::Wrong(lines) => lines.clone(),
+            _ => Vec::new(),
+        }
     }
 }
 

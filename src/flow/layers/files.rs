@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::generator::{Generator, Rules};
+use crate::flow::remove;
 use crate::flow::vault::{CONFIG, Vault};
 use crate::layers::{ABSTRACT_FILE, OVERVIEW_FILE, Stamped, stamp, stamped};
 use crate::model::change::{Change, ChangeSet, DiffRecord, Entry, mode};
@@ -267,6 +268,7 @@ pub fn place(root: &Path, changes: &ChangeSet) -> Result<(), Fault> {
             Change::Delete => {
                 // It is written anew by the next commit should that fail.
                 let _ = std::fs::remove_file(files::place(root, path)?);
+                remove::remove_empty_parents(root, path);
             }
             Change::Put(_) => {}
         }

@@ -138,7 +138,8 @@ fn contained(text: &str, memory: &str) -> f64 {
     wanted.intersection(&has).count() as f64 / wanted.len().max(1) as f64
 }
 
-/// A link to each, in the shortest form that leads there from a place.
+/// A link to each, in the shortest form that leads there from a place. How short that is tells which names there are; so
+/// for whoever may not see all of them it is the whole path, and shows the name alone.
 pub(super) fn links(reader: &Reader<'_, '_>, from: &VaultPath, near: &[Near]) -> Result<Vec<String>, Fault> {
     let catalog = sync::open(reader.vault)?;
     let names = Kept::new(catalog.names(Side::Main));
@@ -161,8 +162,14 @@ pub(super) fn links(reader: &Reader<'_, '_>, from: &VaultPath, near: &[Near]) ->
             resolve(&link, from, &names) == Resolution::File(one.path.clone())
         };
         let plain = |target: &String| !target.contains(['[', ']', '|', '#', '^']);
-        let ways = (0..parts.len()).rev().map(|at| parts[at..].join("/"));
-        out.extend(ways.filter(plain).find(leads).map(|target| format!("[[{target}]]")));
+        let narrow = reader.access.is_narrow();
+        let from = if narrow { 0 } else { parts.len().saturating_sub(1) };
+        let ways = (0..=from).rev().map(|at| parts[at..].join("/"));
+        let shown = match parts.as_slice() {
+            [_, .., name] if narrow => format!("|{name}"),
+            _ => String::new(),
+        };
+        out.extend(ways.filter(plain).find(leads).map(|target| format!("[[{target}{shown}]]")));
     }
     Ok(out)
 }

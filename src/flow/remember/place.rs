@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Near, RememberError, Request};
 use crate::check;
-use crate::flow::own::{portable, type_of_place};
+use crate::flow::own::{holds_everywhere, portable, type_of_place};
 use crate::flow::propose::may_propose;
 use crate::flow::reader::{Reader, Stands};
 use crate::model::actor::Actor;
@@ -50,6 +50,10 @@ pub(super) fn find(
 ) -> Result<Place, Fault> {
     if let Some(at) = &request.at {
         let file = !at.directory && at.path.is_markdown();
+        // What stands there already is what it is; only a new name can be another one.
+        if file || (!at.path.is_root() && reader.stands(&at.path)?.is_none()) {
+            holds_everywhere(&at.path)?;
+        }
         let path = if file { at.path.clone() } else { named(reader, &at.path, title)? };
         return Ok(Place { path, placed: Placed::Asked });
     }

@@ -192,7 +192,7 @@ fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Faul
         let hint = format!("`git revert {}` takes it back", commit.short());
         return Err(UndoError::Final { what: what.to_owned(), why, hint }.into());
     }
-    unedited(vault, what, &paths)?;
+    unedited(vault, what, &combined.changes)?;
     let governance = vault.governance(vault.main()?)?;
     let actor = acting::acting(vault, &governance, vault.asked.as_deref())?;
     for path in &paths {
@@ -205,15 +205,23 @@ fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Faul
     Ok(combined.changes)
 }
 
-/// Fails where a file has changes that are not committed.
-fn unedited(vault: &Vault<'_>, what: &str, paths: &[VaultPath]) -> Result<(), Fault> {
-    match vault.repo.edited(paths)?.into_iter().next() {
-        Some(edited) => {
+/// Fails where a file has changes that are not committed, other than those that a run made which was killed before it
+/// committed them.
+fn unedited(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fault> {
+    let root = vault.root()?;
+    let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
+    for edited in vault.repo.edited(&paths)? {
+        let stands = vault.repo.add_file(root, &edited.path)?;
+        let wanted = match changes.changes.get(&edited.path) {
+            Some(Change::Put(entry)) => Some(*entry),
+            _ => None,
+        };
+        if stands != wanted {
             let why = "has uncommitted changes";
-            Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into())
+            return Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into());
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Commits the inverse of a commit; the files follow.
@@ -239,13 +247,25 @@ fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Re
         Err(fault) => fault,
     };
     // The files follow the history: without the commit they are as they were.
-    let back: Vec<Effect> = placed.iter().rev().filter_map(Effect::reversed).collect();
-    super::files::take_back(vault, what, &back)?;
+    let back: Vec<Effect> = placed.effects.iter().rev().filter_map(Effect::reversed).collect();
+    let files = super::files::take_back(vault, what, &back);
+    for (path, executable) in placed.modes {
+        // What failed is told already.
+        let _ = files::place(vault.root()?, &path).map(|at| files::set_executable(&at, executable));
+    }
+    files?;
     Err(failed)
 }
 
+/// What was put in the work tree for a commit.
+struct Placed {
+    effects: Vec<Effect>,
+    /// Files that could be run before and no longer, or the other way round: how they were.
+    modes: Vec<(VaultPath, bool)>,
+}
+
 /// Puts the files of a change in the work tree, in the form in which git checks them out.
-fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Vec<Effect>, Fault> {
+fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Placed, Fault> {
     let root = vault.root()?;
     let entries: Vec<(VaultPath, Entry)> = changes
         .changes
@@ -273,10 +293,17 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Vec<Effec
         effects
             .extend(Effect::file(path, old.as_deref(), new.as_deref()).and_then(|effect| effect.reversed()));
     }
-    let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
-    unedited(vault, what, &paths)?;
+    unedited(vault, what, changes)?;
     super::files::take_back(vault, what, &effects)?;
-    Ok(effects)
+    let mut modes = Vec::new();
+    for (path, entry) in entries {
+        let (at, wanted) = (files::place(root, &path)?, entry.mode == mode::EXECUTABLE);
+        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+        if files::set_executable(&at, wanted).map_err(io)? {
+            modes.push((path, !wanted));
+        }
+    }
+    Ok(Placed { effects, modes })
 }
 
 /// Reverts one content commit of a proposal on its branch.

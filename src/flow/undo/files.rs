@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::UndoError;
+use super::{UndoError, kept};
 use crate::flow::heal::transplant;
 use crate::flow::mv;
 use crate::flow::reader::Stands;
@@ -26,7 +26,7 @@ pub(super) fn touched(effects: &[Effect]) -> Vec<VaultPath> {
             Effect::File { path, .. }
             | Effect::Removed { path, .. }
             | Effect::PutAway { path, .. }
-            | Effect::Restored { path } => {
+            | Effect::Restored { path, .. } => {
                 out.insert(path.clone());
             }
             _ => {}
@@ -84,8 +84,13 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
                     return Err(UndoError::Lost { what: what.to_owned(), kept: kept.clone() }.into());
                 }
             }
-            Effect::Restored { path } if files::place(root, path)?.symlink_metadata().is_err() => {
-                return Err(changed(path, "is gone").into());
+            Effect::Restored { path, commit, content } => {
+                if files::place(root, path)?.symlink_metadata().is_err() {
+                    return Err(changed(path, "is gone").into());
+                }
+                if let Some(edited) = edited_since(vault, what, path, *commit, *content)? {
+                    return Err(changed(&edited, "was changed since").into());
+                }
             }
             _ => {}
         }
@@ -107,6 +112,36 @@ fn put_away(vault: &Vault<'_>, path: &VaultPath, kept: &Path) -> Option<PathBuf>
     let real = place.symlink_metadata().is_ok_and(|data| data.is_dir());
     let kept = files::place(&place, path).ok().filter(|_| real)?;
     kept.symlink_metadata().is_ok().then_some(kept)
+}
+
+/// What of something that was put back is no longer as it was then: a file with other bytes, one that came to it. What
+/// is gone already is no edit.
+fn edited_since(
+    vault: &Vault<'_>,
+    what: &str,
+    path: &VaultPath,
+    commit: Option<Oid>,
+    content: Option<Oid>,
+) -> Result<Option<VaultPath>, Fault> {
+    let root = vault.root()?;
+    let at = files::place(root, path)?;
+    let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+    if let Some(content) = content {
+        return Ok((kept::content(&at).map_err(io)? != content).then(|| path.clone()));
+    }
+    let Some(commit) = commit else { return Ok(None) };
+    let was: BTreeMap<VaultPath, Oid> =
+        entries(vault, path, commit)?.into_iter().map(|(path, entry)| (path, entry.oid)).collect();
+    for (tail, found) in kept::below(&at).map_err(io)? {
+        vault.env.go_on()?;
+        // A name that is none of ours is named by what it stands in.
+        let full = if tail.is_empty() { Some(path.clone()) } else { path.join(&tail).ok() };
+        let named = full.as_ref().and_then(|full| was.get(full));
+        if named.is_none() || named.copied() != found {
+            return Ok(Some(full.unwrap_or_else(|| path.clone())));
+        }
+    }
+    Ok(None)
 }
 
 /// One writing of a file.
@@ -223,10 +258,15 @@ pub(super) fn take_back(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Re
                 if let Some(directory) = place.parent() {
                     std::fs::create_dir_all(directory).map_err(io)?;
                 }
+                let content = Some(kept::content(&kept).map_err(io)?);
                 std::fs::rename(&kept, &place).map_err(io)?;
-                super::note(vault, what, vec![Effect::Restored { path: path.clone() }])?;
+                super::note(
+                    vault,
+                    what,
+                    vec![Effect::Restored { path: path.clone(), commit: None, content }],
+                )?;
             }
-            [Effect::Restored { path }] => {
+            [Effect::Restored { path, .. }] => {
                 remove::away(vault, path)?;
             }
             files if files.iter().all(is_file) => write_back(root, what, files)?,
@@ -307,22 +347,12 @@ fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Resu
         files::create_all(root, &jobs).into_iter().collect::<Result<(), _>>()?;
         for (path, _) in some.iter().filter(|(_, entry)| entry.mode == mode::EXECUTABLE) {
             let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-            executable(&files::place(root, path)?).map_err(io)?;
+            files::set_executable(&files::place(root, path)?, true).map_err(io)?;
         }
     }
-    super::note(vault, what, vec![Effect::Restored { path: path.clone() }])
-}
-
-#[cfg(unix)]
-fn executable(at: &PathBuf) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mut permissions = std::fs::metadata(at)?.permissions();
-    // Whoever may read it may run it, as git has it.
-    permissions.set_mode(permissions.mode() | (permissions.mode() & 0o444) >> 2);
-    std::fs::set_permissions(at, permissions)
-}
-
-#[cfg(not(unix))]
-fn executable(_: &PathBuf) -> std::io::Result<()> {
-    Ok(())
+    super::note(
+        vault,
+        what,
+        vec![Effect::Restored { path: path.clone(), commit: Some(commit), content: None }],
+    )
 }

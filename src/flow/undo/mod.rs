@@ -7,6 +7,7 @@
 
 mod branches;
 mod files;
+mod kept;
 
 use std::collections::HashMap;
 
@@ -34,7 +35,7 @@ pub enum UndoError {
         redo: bool,
     },
     /// A file is no longer as the operation left it.
-    #[error("`{what}` is not undone: {path} {why}")]
+    #[error("nothing was done about `{what}`: {path} {why}")]
     Changed {
         /// The operation.
         what: String,
@@ -92,9 +93,10 @@ impl Explain for UndoError {
             UndoError::Nothing { redo: true, .. } => {
                 Some("only what `runebook undo` took back last can be done again".to_owned())
             }
-            UndoError::Changed { .. } => {
-                Some("`runebook undo --list` shows what it did; put the rest back by hand".to_owned())
-            }
+            UndoError::Changed { .. } => Some(
+                "no edit is written over: keep it elsewhere, or do the rest by hand (`runebook undo --list` shows what it was)"
+                    .to_owned(),
+            ),
             UndoError::Final { hint, .. } => Some(hint.clone()),
             UndoError::Lost { .. } | UndoError::Io { .. } => None,
         }
@@ -206,9 +208,7 @@ pub(super) fn note(vault: &Vault<'_>, what: &str, effects: Vec<Effect>) -> Resul
     }
     let journal = journal(vault);
     if let Some(number) = vault.operation.get() {
-        let mut operation = journal.read(number)?;
-        operation.effects.extend(effects);
-        return Ok(journal.write(&operation)?);
+        return Ok(journal.extend(number, &effects)?);
     }
     let number = journal.append(begun(vault, what, None, effects))?;
     vault.operation.set(Some(number));

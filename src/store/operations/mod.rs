@@ -1,5 +1,10 @@
 //! The journal of operations: what was done by our commands in one work tree, the newest last, each with what it takes
 //! to take it back. One file an operation, under the git directory of the work tree; the oldest go.
+//!
+//! The first line of a file is the operation as it was begun, each further one a list of effects that came later. A last
+//! line without its end was being written when the run was killed: what it says was not begun.
+
+mod effect;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,11 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::git::Repo;
-use crate::model::event::Verdict;
 use crate::model::fault::{Explain, Kind};
-use crate::model::id::{Oid, ProposalId};
-use crate::model::path::VaultPath;
+pub use effect::{Bytes, Effect, Patch};
 
 /// How many operations are kept.
 pub const KEPT: usize = 200;
@@ -56,191 +58,6 @@ impl Explain for OperationsError {
                 format!("remove {}: that operation can no longer be undone then", path.display())
             }
         })
-    }
-}
-
-/// Bytes of a file: text as it is, anything else as hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Bytes {
-    /// UTF-8.
-    Text(String),
-    /// Two digits a byte.
-    Hex(String),
-}
-
-impl Bytes {
-    /// The bytes in the form that they are kept in.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Bytes {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Bytes::Text(text.to_owned()),
-            Err(_) => Bytes::Hex(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-        }
-    }
-
-    /// The bytes; `None` when the digits are none.
-    #[must_use]
-    pub fn bytes(&self) -> Option<Vec<u8>> {
-        match self {
-            Bytes::Text(text) => Some(text.clone().into_bytes()),
-            Bytes::Hex(digits) => {
-                let digits = digits.as_bytes();
-                let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                let pair = |pair: &[u8]| Some((digit(pair.first()?)? * 16 + digit(pair.get(1)?)?) as u8);
-                digits.chunks(2).map(pair).collect()
-            }
-        }
-    }
-}
-
-/// How the bytes of one file changed: behind the first `at` bytes, `old` gave way to `new`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Patch {
-    /// How many bytes before are the same.
-    pub at: u64,
-    /// What stood there.
-    pub old: Bytes,
-    /// What stands there.
-    pub new: Bytes,
-}
-
-impl Patch {
-    /// The least that differs.
-    #[must_use]
-    pub fn between(old: &[u8], new: &[u8]) -> Patch {
-        let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-        Patch {
-            at: head as u64,
-            old: Bytes::of(&old[head..old.len() - tail]),
-            new: Bytes::of(&new[head..new.len() - tail]),
-        }
-    }
-
-    /// The bytes before the change, from those after it.
-    #[must_use]
-    pub fn unapply(&self, new: &[u8]) -> Option<Vec<u8>> {
-        let (old, there) = (self.old.bytes()?, self.new.bytes()?);
-        let at = usize::try_from(self.at).ok()?;
-        let rest = new.get(at..)?.strip_prefix(there.as_slice())?;
-        Some([&new[..at], &old, rest].concat())
-    }
-
-    fn reversed(&self) -> Patch {
-        Patch { at: self.at, old: self.new.clone(), new: self.old.clone() }
-    }
-}
-
-/// One thing that an operation did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "effect", rename_all = "kebab-case")]
-pub enum Effect {
-    /// A file or directory got another name.
-    Moved {
-        /// Where it stood.
-        from: VaultPath,
-        /// Where it stands.
-        to: VaultPath,
-    },
-    /// A file was written, made or removed.
-    File {
-        /// The file.
-        path: VaultPath,
-        /// What it was, as a blob's name; none if it was not there.
-        before: Option<Oid>,
-        /// What it is; none if it is gone.
-        after: Option<Oid>,
-        /// How its bytes differ.
-        patch: Patch,
-    },
-    /// A file or directory was removed of which a commit has every byte.
-    Removed {
-        /// What was removed.
-        path: VaultPath,
-        /// The commit that has it.
-        commit: Oid,
-    },
-    /// A file or directory was removed and kept elsewhere.
-    PutAway {
-        /// What was removed.
-        path: VaultPath,
-        /// Where it is.
-        kept: PathBuf,
-    },
-    /// What had been removed was put back.
-    Restored {
-        /// What was put back.
-        path: VaultPath,
-    },
-    /// A commit on the approved branch.
-    Committed {
-        /// The commit.
-        commit: Oid,
-    },
-    /// A proposal was merged.
-    Merged {
-        /// The proposal.
-        proposal: ProposalId,
-    },
-    /// A proposal was begun.
-    Opened {
-        /// The proposal.
-        proposal: ProposalId,
-    },
-    /// A content commit on a proposal's branch.
-    Wrote {
-        /// The proposal.
-        proposal: ProposalId,
-        /// The commit.
-        commit: Oid,
-    },
-    /// A proposal was submitted.
-    Submitted {
-        /// The proposal.
-        proposal: ProposalId,
-    },
-    /// A proposal was withdrawn.
-    Withdrawn {
-        /// The proposal.
-        proposal: ProposalId,
-    },
-    /// A verdict was given.
-    Judged {
-        /// The proposal.
-        proposal: ProposalId,
-        /// The event.
-        event: Oid,
-        /// The verdict.
-        verdict: Verdict,
-    },
-}
-
-impl Effect {
-    /// A file that was written, made or removed; `None` where nothing differs.
-    #[must_use]
-    pub fn file(path: &VaultPath, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<Effect> {
-        (before != after).then(|| Effect::File {
-            path: path.clone(),
-            before: before.map(Repo::hash_blob),
-            after: after.map(Repo::hash_blob),
-            patch: Patch::between(before.unwrap_or_default(), after.unwrap_or_default()),
-        })
-    }
-
-    /// The effect of taking this one back, as far as it is one on files that needs nothing but itself.
-    #[must_use]
-    pub fn reversed(&self) -> Option<Effect> {
-        match self {
-            Effect::Moved { from, to } => Some(Effect::Moved { from: to.clone(), to: from.clone() }),
-            Effect::File { path, before, after, patch } => Some(Effect::File {
-                path: path.clone(),
-                before: *after,
-                after: *before,
-                patch: patch.reversed(),
-            }),
-            _ => None,
-        }
     }
 }
 
@@ -319,12 +136,20 @@ impl Operations {
             return Err(form("it is no file".to_owned()));
         }
         let bytes = fs::read(&path).map_err(io)?;
-        let operation: Operation = serde_json::from_slice(&bytes).map_err(|why| form(why.to_string()))?;
+        let (first, more) = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (&bytes[..end], &bytes[end + 1..]),
+            None => (&bytes[..], &[][..]),
+        };
+        let mut operation: Operation = serde_json::from_slice(first).map_err(|why| form(why.to_string()))?;
         if operation.version != 1 {
             return Err(form(format!("version {} is not known", operation.version)));
         }
         if operation.number != number {
             return Err(form(format!("it says that it is number {}", operation.number)));
+        }
+        for line in more.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            let effects: Vec<Effect> = serde_json::from_slice(line).map_err(|why| form(why.to_string()))?;
+            operation.effects.extend(effects);
         }
         Ok(operation)
     }
@@ -339,6 +164,22 @@ impl Operations {
         let filled = self.fill(operation)?;
         filled.persist(&path).map_err(|error| OperationsError::Io { path, why: error.error })?;
         Ok(())
+    }
+
+    /// Adds effects to an operation that is there. It costs what they are, however many stand there already.
+    ///
+    /// # Errors
+    /// When that fails; what stands there is whole still.
+    pub fn extend(&self, number: u64, effects: &[Effect]) -> Result<(), OperationsError> {
+        let path = self.place(number);
+        let io = |why| OperationsError::Io { path: path.clone(), why };
+        let form = |why: String| OperationsError::Form { path: path.clone(), why };
+        if !path.symlink_metadata().map_err(io)?.is_file() {
+            return Err(form("it is no file".to_owned()));
+        }
+        let mut line = serde_json::to_vec(effects).map_err(|why| form(why.to_string()))?;
+        line.push(b'\n');
+        fs::OpenOptions::new().append(true).open(&path).and_then(|mut file| file.write_all(&line)).map_err(io)
     }
 
     /// Writes a new operation behind the others, with the next number, and lets the oldest go. Of two processes at once
@@ -370,8 +211,9 @@ impl Operations {
     fn fill(&self, operation: &Operation) -> Result<tempfile::NamedTempFile, OperationsError> {
         let path = self.place(operation.number);
         let io = |why| OperationsError::Io { path: path.clone(), why };
-        let text = serde_json::to_vec(operation)
+        let mut text = serde_json::to_vec(operation)
             .map_err(|why| OperationsError::Form { path: path.clone(), why: why.to_string() })?;
+        text.push(b'\n');
         fs::create_dir_all(&self.directory).map_err(io)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.directory).map_err(io)?;
         file.write_all(&text).map_err(io)?;
@@ -400,7 +242,8 @@ impl Operations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::model::id::Oid;
+    use crate::model::path::VaultPath;
 
     fn operation(effects: Vec<Effect>) -> Operation {
         Operation {
@@ -439,6 +282,30 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_later_is_added_and_a_torn_line_was_not_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Operations::of(dir.path());
+        let removed = |name: &str| {
+            vec![Effect::Removed { path: VaultPath::parse(name).unwrap(), commit: Oid([7; 20]) }]
+        };
+        let number = journal.append(operation(removed("a\u{2028}.md"))).unwrap();
+        journal.extend(number, &removed("b.md")).unwrap();
+        journal.extend(number, &removed("c.md")).unwrap();
+        let all = journal.read(number).unwrap();
+        assert_eq!(all.effects, [removed("a\u{2028}.md"), removed("b.md"), removed("c.md")].concat());
+        let whole = fs::read(journal.place(number)).unwrap();
+        fs::write(journal.place(number), &whole[..whole.len() - 9]).unwrap();
+        assert_eq!(journal.read(number).unwrap().effects.len(), 2);
+        fs::write(journal.place(number), [&whole[..], b"[{\n"].concat()).unwrap();
+        assert!(journal.read(number).is_err(), "a whole line that is none is damage");
+        // One that says it all in one line, as it is written anew.
+        fs::write(journal.place(number), &whole).unwrap();
+        journal.write(&all).unwrap();
+        assert_eq!(journal.read(number).unwrap(), all);
+        assert!(journal.extend(number + 1, &removed("d.md")).is_err());
+    }
+
+    #[test]
     fn what_others_put_there_is_no_operation_and_stops_none() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Operations::of(dir.path());
@@ -470,22 +337,5 @@ mod tests {
             }
         });
         assert_eq!(journal.numbers().unwrap().len(), 96);
-    }
-
-    proptest! {
-        #[test]
-        fn a_patch_gives_the_bytes_before_it(
-            old in proptest::collection::vec(0u8..4, 0..12),
-            new in proptest::collection::vec(0u8..4, 0..12),
-        ) {
-            let patch = Patch::between(&old, &new);
-            prop_assert_eq!(patch.unapply(&new).unwrap(), old.clone());
-            prop_assert_eq!(patch.reversed().unapply(&old).unwrap(), new);
-        }
-
-        #[test]
-        fn bytes_come_back_as_they_were(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
-            prop_assert_eq!(Bytes::of(&bytes).bytes().unwrap(), bytes);
-        }
     }
 }
