@@ -108,6 +108,17 @@ fn a_directory_of_which_nothing_may_be_seen_is_none() {
     let hidden = vault.run_as(CLAUDE, &["ls", "resources/orchard"]).fails(1);
     let none = vault.run_as(CLAUDE, &["ls", "resources/orcharq"]).fails(1);
     assert_eq!(hidden.err.replace("orchard", "orcharq"), none.err);
+    let id = new(&vault, CLAUDE, "Fruit");
+    for args in [
+        &["propose", "rm", &id, "resources/orchard"][..],
+        &["propose", "mv", &id, "resources/orchard", "resources/garden"],
+        &["propose", "edit", &id, "resources/orchard", "--old", "a", "--new", "b"],
+    ] {
+        let none: Vec<String> = args.iter().map(|arg| arg.replace("orchard", "orcharq")).collect();
+        let none = vault.run_as(CLAUDE, &none.iter().map(String::as_str).collect::<Vec<_>>()).fails(1);
+        let hidden = vault.run_as(CLAUDE, args).fails(1);
+        assert_eq!(hidden.err.replace("orchard", "orcharq"), none.err, "{args:?}");
+    }
 }
 
 #[test]

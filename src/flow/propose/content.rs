@@ -108,6 +108,11 @@ pub(super) fn entry(
 ) -> Result<Option<Entry>, Fault> {
     let access = Access { actor: Some(actor.clone()), view: View::Main };
     let found = vault.repo.entry_at(branch.tree, path)?;
+    if let Some(tree) = found.filter(|entry| entry.mode == mode::TREE) {
+        // A directory that holds only what the actor may not see is none for them.
+        let shows = !access.is_narrow() || !below(vault, actor, path, tree)?.is_empty();
+        return Ok(shows.then_some(tree));
+    }
     let Some(entry) = found.filter(|_| access.may_read(path)) else { return Ok(None) };
     let reader = Reader::new(vault, access)?;
     let is_file = matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
