@@ -25,7 +25,7 @@ const PART: usize = 50_000;
 
 /// Measures and prints.
 pub(crate) fn run(dir: &Path) -> Result<()> {
-    let env = support::env(dir);
+    let env = support::env_with_model(dir);
     let vault = Vault::open(&env, dir)?;
     sync::ensure(&vault, &Silent)?;
     let choice = choose(&env, Some(&vault.config))?;

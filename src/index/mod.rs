@@ -20,5 +20,5 @@ pub mod vectors;
 /// Searching the text index.
 pub mod search {
     pub use super::text_search::{Found, Hit, Part, Request};
-    pub use super::text_sieve::Addresses;
+    pub use super::text_sieve::{Address, Addresses};
 }

@@ -14,7 +14,29 @@ pub struct Addresses {
     rows: Vec<(u64, u32, u32, u32)>,
 }
 
+/// Where in the index one chunk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    segment: u32,
+    chunk: u32,
+}
+
 impl Addresses {
+    /// The addresses of chunks that are given in the order of their documents and their numbers within them; none for a
+    /// chunk that is not in the index.
+    pub fn of(&self, chunks: impl Iterator<Item = (u64, u32)>) -> Vec<Option<Address>> {
+        let mut rows = self.rows.iter().peekable();
+        chunks
+            .map(|wanted| {
+                while rows.peek().is_some_and(|row| (row.0, row.1) < wanted) {
+                    rows.next();
+                }
+                let row = rows.peek().filter(|row| (row.0, row.1) == wanted)?;
+                Some(Address { segment: row.2, chunk: row.3 })
+            })
+            .collect()
+    }
+
     fn find(&self, doc: u64, ord: u32) -> Option<(usize, u32)> {
         let at = self.rows.partition_point(|row| (row.0, row.1) < (doc, ord));
         let row = self.rows.get(at).filter(|row| (row.0, row.1) == (doc, ord))?;
@@ -69,8 +91,7 @@ impl TextIndex {
         })
     }
 
-    /// Calls `ask` with a function that says whether a chunk, given by its document and its number within it, passes
-    /// the filters of a request: the view, the asker's access, types, states, dates, tags, paths, phrases and whatever
+    /// Calls `ask` with a function that says whether a chunk passes the filters of a request: the view, the asker's access, types, states, dates, tags, paths, phrases and whatever
     /// is excluded.
     ///
     /// # Errors
@@ -78,15 +99,13 @@ impl TextIndex {
     pub fn sieve<T>(
         &self,
         request: &Request<'_>,
-        addresses: &Addresses,
-        ask: impl FnOnce(&mut dyn FnMut(u64, u32) -> bool) -> T,
+        ask: impl FnOnce(&mut dyn FnMut(Address) -> bool) -> T,
     ) -> Result<T, TextError> {
         guarded(&self.path, || {
             let view = View::open(self, request.hidden, request.totals)?;
             let mut filters = self.filters(&view, request)?;
-            let mut pass = |doc: u64, ord: u32| {
-                let Some((segment, chunk)) = addresses.find(doc, ord) else { return false };
-                filters.get_mut(segment).is_some_and(|filter| filter.pass(chunk).is_some())
+            let mut pass = |at: Address| {
+                filters.get_mut(at.segment as usize).is_some_and(|filter| filter.pass(at.chunk).is_some())
             };
             Ok(ask(&mut pass))
         })

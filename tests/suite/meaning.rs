@@ -152,7 +152,7 @@ fn what_may_be_found_by_meaning_is_what_may_be_found_by_words() {
                 .filter(|path| FILES.contains(&path.as_str()))
                 .collect();
             wanted.sort();
-            let dense = Dense { vector: &question, only: None, offsets: [0.0; 2], count: 500 };
+            let dense = Dense { vector: &question, scores: None, only: None, offsets: [0.0; 2], count: 500 };
             let hits = finder.dense(&vault, &access, &request, &dense).unwrap();
             assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             let catalog = sync::open(&vault).unwrap();
@@ -192,7 +192,7 @@ fn the_chunk_that_matched_is_named() {
     let access = reader::access(&vault, None, None).unwrap();
     for ord in [0, 7, texts.len() - 1] {
         let question = vector(&texts[ord]);
-        let dense = Dense { vector: &question, only: None, offsets: [0.0; 2], count: 3 };
+        let dense = Dense { vector: &question, scores: None, only: None, offsets: [0.0; 2], count: 3 };
         let request = FindRequest { limit: 3, ..FindRequest::default() };
         let best = finder.dense(&vault, &access, &request, &dense).unwrap()[0];
         assert_eq!((best.ord, best.score > 0.999), (ord as u64, true));

@@ -153,9 +153,10 @@ impl Finder {
         let offsets = [0, 1].map(|at| -fuse::dot(vector, &means.by[at]));
         let groups: &[Option<Script>] =
             if means.apart { &[Some(Script::Latin), Some(Script::Cjk)] } else { &[None] };
+        let scores = meaning.scores(vector);
         let mut candidates = Vec::new();
         for only in groups {
-            let dense = Dense { vector, only: *only, offsets, count: DEPTH };
+            let dense = Dense { vector, scores: Some(&scores), only: *only, offsets, count: DEPTH };
             let first = candidates.len();
             for hit in meaning.nearest(&self.pair, &dense, narrowed)? {
                 let mut one = Candidate::new(hit.doc.0, hit.ord, hit.script);

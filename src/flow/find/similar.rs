@@ -132,7 +132,7 @@ impl Finder {
         freshness.unembedded = self.meaning.as_ref().map_or(0, |meaning| meaning.pending());
         let found = match (&self.meaning, &vector) {
             (Some(meaning), Some(vector)) => {
-                let dense = Dense { vector, only: None, offsets: [0.0; 2], count: plain.limit };
+                let dense = Dense { vector, scores: None, only: None, offsets: [0.0; 2], count: plain.limit };
                 let hits = self.narrowed(vault, access, &plain, &asked, |_, narrowed| {
                     meaning.nearest(&self.pair, &dense, narrowed)
                 })?;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::Meaning;
 use crate::catalog::DocId;
 use crate::flow::sync::Pair;
-use crate::index::search;
-use crate::index::vectors::{Question, Row, Script};
+use crate::index::search::{self, Address};
+use crate::index::vectors::{Question, Row, Scores, Script};
 use crate::model::fault::Fault;
 
 /// What is looked for by meaning.
@@ -14,6 +14,8 @@ use crate::model::fault::Fault;
 pub struct Dense<'q> {
     /// The question's vector, of length one.
     pub vector: &'q [f32],
+    /// What it has in common with every text, where that is known already (see [`crate::index::vectors::Vectors::scores`]).
+    pub scores: Option<&'q Scores>,
     /// Only texts of one script: a model of several languages puts texts of one language near each other, whatever
     /// they say, so answers in the other language are candidates only by themselves.
     pub only: Option<Script>,
@@ -51,11 +53,13 @@ impl Meaning {
         dense: &Dense<'_>,
         request: &search::Request<'_>,
     ) -> Result<Vec<DenseHit>, Fault> {
-        let mut hits = pair.text.sieve(request, &self.addresses, |pass| {
+        let made = dense.scores.is_none().then(|| self.store.scores(dense.vector)).unwrap_or_default();
+        let scores = dense.scores.unwrap_or(&made);
+        let mut hits = pair.text.sieve(request, |pass| {
             let mut rows = dense.count.saturating_mul(3).max(30);
             loop {
                 let question = Question { vector: dense.vector, offsets: dense.offsets, count: rows };
-                let found = self.store.scan(&question, |row| self.passes(row, dense.only, pass));
+                let found = self.store.pick(&question, scores, |row| self.passes(row, dense.only, pass));
                 let best = self.best(&found, pass);
                 // Memories with many chunks may have taken the places of others.
                 if best.len() >= dense.count || found.len() < rows || rows >= MOST_ROWS {
@@ -78,21 +82,21 @@ impl Meaning {
         Ok(hits)
     }
 
-    fn passes(&self, row: Row, only: Option<Script>, pass: &mut dyn FnMut(u64, u32) -> bool) -> bool {
+    fn passes(&self, row: Row, only: Option<Script>, pass: &mut dyn FnMut(Address) -> bool) -> bool {
         only.is_none_or(|script| self.store.script(row) == script)
-            && self.owners(row).any(|(doc, ord)| pass(doc, ord))
+            && self.owners(row).any(|(_, _, address)| pass(address))
     }
 
     /// The best chunk of each memory.
     fn best(
         &self,
         found: &[crate::index::vectors::Found],
-        pass: &mut dyn FnMut(u64, u32) -> bool,
+        pass: &mut dyn FnMut(Address) -> bool,
     ) -> Vec<DenseHit> {
         let mut best: HashMap<u64, DenseHit> = HashMap::new();
         for found in found {
             let script = self.store.script(found.row);
-            for (doc, ord) in self.owners(found.row).filter(|(doc, ord)| pass(*doc, *ord)) {
+            for (doc, ord, _) in self.owners(found.row).filter(|(_, _, address)| pass(*address)) {
                 let hit = DenseHit { doc: DocId(doc), ord: u64::from(ord), score: found.score, script };
                 // Rows come best first.
                 best.entry(doc).or_insert(hit);

@@ -19,8 +19,8 @@ pub use state::{Embedded, Failed, MeaningState, catch_up, state};
 use super::models::Choice;
 use super::vault::Vault;
 use crate::catalog::{Catalog, DocId};
-use crate::index::search::Addresses;
-use crate::index::vectors::{Form, Row, Script, Vectors};
+use crate::index::search::{Address, Addresses};
+use crate::index::vectors::{Form, Row, Scores, Script, Vectors};
 use crate::model::fault::Fault;
 use crate::model::id::TextKey;
 
@@ -54,8 +54,8 @@ struct Survey {
     waiting: Vec<Waiting>,
     /// How many different texts wait.
     pending: u64,
-    /// A row with a document and the number of the chunk in it that it is the vector of: in order.
-    owners: Vec<(Row, u64, u32)>,
+    /// The chunks that have a vector: document, number of the chunk in it, row. In order.
+    rows: Vec<(u64, u32, Row)>,
     /// Texts that documents name again, though their rows are dead.
     wake: Vec<TextKey>,
     /// Texts that live in the store, and that no document names.
@@ -75,7 +75,7 @@ fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
                         found.wake.push(key);
                     }
                     named[row.0 as usize] = true;
-                    found.owners.push((row, passages.doc.0, ord as u32));
+                    found.rows.push((passages.doc.0, ord as u32, row));
                 }
                 None => {
                     waits = true;
@@ -87,7 +87,6 @@ fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
             found.waiting.push(Waiting { doc: passages.doc, born: passages.born });
         }
     })?;
-    found.owners.sort_unstable();
     found.gone =
         store.keys().filter(|key| store.row(*key).is_some_and(|row| !named[row.0 as usize])).collect();
     // A row that is put aside is found again as soon as the vectors are brought up to date, without the model.
@@ -107,9 +106,13 @@ pub(super) fn begun(vault: &Vault<'_>, form: &Form) -> bool {
 #[derive(Debug)]
 pub struct Meaning {
     store: Vectors,
-    owners: Vec<(Row, u64, u32)>,
-    /// The same by document and number of the chunk.
+    /// The chunks that have a vector: document, number of the chunk in it, row. In order.
     rows: Vec<(u64, u32, Row)>,
+    /// Where each of `rows` is in the text index.
+    places: Vec<Option<Address>>,
+    /// Which of `rows` each row of the store is the vector of: `owners[starts[row]..starts[row + 1]]`.
+    owners: Vec<u32>,
+    starts: Vec<u32>,
     addresses: Addresses,
     pending: u64,
 }
@@ -121,11 +124,19 @@ impl Meaning {
     /// When the store or the index cannot be read. Damage is no error: what is damaged is pending.
     pub(super) fn open(vault: &Vault<'_>, pair: &super::sync::Pair, form: &Form) -> Result<Meaning, Fault> {
         let store = Vectors::open(&store_at(&stores(vault), form), form)?;
-        let Survey { owners, pending, .. } = survey(&pair.catalog, &store)?;
-        let mut rows: Vec<(u64, u32, Row)> =
-            owners.iter().map(|(row, doc, ord)| (*doc, *ord, *row)).collect();
-        rows.sort_unstable();
-        Ok(Meaning { store, owners, rows, addresses: pair.text.addresses()?, pending })
+        let Survey { rows, pending, .. } = survey(&pair.catalog, &store)?;
+        let addresses = pair.text.addresses()?;
+        let places = addresses.of(rows.iter().map(|(doc, ord, _)| (*doc, *ord)));
+        let mut starts = vec![0u32; store.row_count() + 1];
+        rows.iter().for_each(|(_, _, row)| starts[row.0 as usize + 1] += 1);
+        (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
+        let (mut next, mut owners) = (starts.clone(), vec![0; rows.len()]);
+        for (at, (_, _, row)) in (0..).zip(&rows) {
+            let place = &mut next[row.0 as usize];
+            owners[*place as usize] = at;
+            *place += 1;
+        }
+        Ok(Meaning { store, rows, places, owners, starts, addresses, pending })
     }
 
     /// The vectors of a document's chunks, with their numbers in it: of one that has very many, the first ones.
@@ -175,10 +186,19 @@ impl Meaning {
         self.store.mean(script)
     }
 
-    /// The chunks that a row is the vector of: document, and number within it.
-    fn owners(&self, row: Row) -> impl Iterator<Item = (u64, u32)> {
-        let from = self.owners.partition_point(|owner| owner.0 < row);
-        self.owners[from..].iter().take_while(move |owner| owner.0 == row).map(|owner| (owner.1, owner.2))
+    /// The chunks that a row is the vector of: document, number within it, and where that is in the text index.
+    fn owners(&self, row: Row) -> impl Iterator<Item = (u64, u32, Address)> {
+        let start = |at: usize| self.starts.get(at).map_or(0, |start| *start as usize);
+        let owners = self.owners.get(start(row.0 as usize)..start(row.0 as usize + 1)).unwrap_or_default();
+        owners.iter().filter_map(|at| {
+            let (doc, ord, _) = self.rows.get(*at as usize)?;
+            Some((*doc, *ord, (*self.places.get(*at as usize)?)?))
+        })
+    }
+
+    /// What a question's vector has in common with every text: computed once for all that is asked with it.
+    pub(super) fn scores(&self, vector: &[f32]) -> Scores {
+        self.store.scores(vector)
     }
 
     /// The vector of some texts together: the mean of theirs, of length one; none where none of them has one.

@@ -1,22 +1,27 @@
 //! Exact search: every row is looked at.
 //!
 //! The scan multiplies 8-bit rows with the question's 8-bit form, sixteen or more at a time (the processor's widest
-//! instructions are chosen as the program runs), and keeps the best four times as many as are wanted, two hundred at
-//! least. Those are scored with their 16-bit rows. What a row's rounding adds to a score is far less than what lies
-//! between the best and the two hundredth, so the answer is that of a search with full precision; a test and the
-//! benchmark compare the two.
+//! instructions are chosen as the program runs) and on all processors, and keeps a quarter more than are wanted, two
+//! hundred at least. Those are scored with their 16-bit rows. What a row's rounding adds to a score is far less than what
+//! lies between the last that is wanted and the last that is kept, so the answer is that of a search with full precision;
+//! a test and the benchmark compare the two.
 
 use pulp::Arch;
+use rayon::prelude::*;
 
 use super::segment::quantised;
 use super::{Row, Vectors};
 
-/// How many more candidates than wanted are scored, and how many at least.
+/// One in how many candidates is scored beyond those that are wanted, and how many are scored at least.
 const WIDER: usize = 4;
 const FEWEST: usize = 200;
 
 /// Rows that are multiplied at once.
 const TILE: usize = 256;
+
+/// What the 8-bit forms say of every row, in the order of the rows.
+#[derive(Debug, Clone, Default)]
+pub struct Scores(Vec<f32>);
 
 /// What is looked for.
 #[derive(Debug, Clone)]
@@ -53,36 +58,61 @@ impl Vectors {
     /// be damaged are left out.
     ///
     /// A vector of another length finds nothing.
-    pub fn scan(&self, question: &Question<'_>, mut pass: impl FnMut(Row) -> bool) -> Vec<Found> {
-        if question.vector.len() != self.form.dimensions || question.count == 0 {
+    pub fn scan(&self, question: &Question<'_>, pass: impl FnMut(Row) -> bool) -> Vec<Found> {
+        self.pick(question, &self.scores(question.vector), pass)
+    }
+
+    /// Multiplies every row with a vector: the part of a scan that is the same for all questions with that vector.
+    #[must_use]
+    pub fn scores(&self, vector: &[f32]) -> Scores {
+        if vector.len() != self.form.dimensions {
+            return Scores::default();
+        }
+        let (step, bytes) = quantised(vector);
+        let bytes: Vec<i16> = bytes.into_iter().map(i16::from).collect();
+        let mut scores = vec![0f32; self.row_count()];
+        let mut rest = scores.as_mut_slice();
+        for segment in &self.segments {
+            let (these, others) = rest.split_at_mut(segment.scales.len().min(rest.len()));
+            rest = others;
+            let tiles = segment.all_bytes().par_chunks(TILE * bytes.len());
+            tiles.zip(segment.scales.par_chunks(TILE)).zip(these.par_chunks_mut(TILE)).for_each(
+                |((tile, scales), scores)| {
+                    let mut products = [0i32; TILE];
+                    let products = &mut products[..scores.len()];
+                    Arch::new().dispatch(
+                        #[inline(always)]
+                        || multiply(&bytes, tile, products),
+                    );
+                    for ((score, product), scale) in scores.iter_mut().zip(&*products).zip(scales) {
+                        *score = *product as f32 * (scale * step);
+                    }
+                },
+            );
+        }
+        Scores(scores)
+    }
+
+    /// As [`Vectors::scan`], with the scores of the question's vector.
+    pub fn pick(
+        &self,
+        question: &Question<'_>,
+        scores: &Scores,
+        mut pass: impl FnMut(Row) -> bool,
+    ) -> Vec<Found> {
+        if question.count == 0 || scores.0.len() != self.row_count() {
             return Vec::new();
         }
-        let wanted = question.count.saturating_mul(WIDER).max(FEWEST);
+        let wanted = question.count.saturating_add(question.count / WIDER).max(FEWEST);
         let mut best = Best { wanted, heap: Vec::new(), least: f32::NEG_INFINITY };
-        let (step, bytes) = quantised(question.vector);
-        let bytes: Vec<i16> = bytes.into_iter().map(i16::from).collect();
-        let arch = Arch::new();
-        let mut products = [0i32; TILE];
         for (segment, base) in self.segments.iter().zip(&self.bases) {
-            let tiles = segment.all_bytes().chunks(TILE * bytes.len());
-            for (at, tile) in tiles.enumerate() {
-                let first = at * TILE;
-                let count = tile.len() / bytes.len();
-                let out = &mut products[..count];
-                arch.dispatch(
-                    #[inline(always)]
-                    || multiply(&bytes, tile, out),
-                );
-                let scales = &segment.scales[first..first + count];
-                let scripts = &segment.scripts()[first..first + count];
-                for (at, (product, scale)) in out.iter().zip(scales).enumerate() {
-                    let offset = question.offsets[usize::from(scripts[at]).min(1)];
-                    let score = *product as f32 * (scale * step) + offset;
-                    if score > best.least {
-                        let row = Row(base + (first + at) as u32);
-                        if !self.is_dead(row) && pass(row) {
-                            best.take(Found { row, score });
-                        }
+            let scores = scores.0.get(*base as usize..).unwrap_or_default();
+            for (at, (score, script)) in scores.iter().zip(segment.scripts()).enumerate() {
+                let score = score + question.offsets[usize::from(*script).min(1)];
+                if score > best.least {
+                    let row = Row(base + at as u32);
+                    if !self.is_dead(row) && pass(row) {
+                        best.take(Found { row, score });
                     }
                 }
             }
