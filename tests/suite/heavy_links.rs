@@ -131,3 +131,22 @@ fn case_twins_and_decomposed_names_move_apart() {
     let links = s.run(&["links", "user/ref.md", "--broken"]);
     assert_eq!(links.status, 1, "{}", links.out);
 }
+
+#[test]
+fn directories_deeper_than_can_be_compared_are_told_with_the_next_step() {
+    let s = vault(&[("user/a.md", "one\n")]);
+    let deep = format!("user/{}x.md", "d/".repeat(110));
+    s.write(&deep, "window\n");
+    assert!(s.run(&["find", "window"]).ok().out.contains("x.md"));
+    for args in [&["status"][..], &["commit", "-m", "Deep"]] {
+        let refused = s.run(args);
+        assert_ne!(refused.status, 0);
+        assert!(
+            refused.err.contains("100 levels deep") && refused.err.contains(".gitignore"),
+            "{}",
+            refused.err
+        );
+    }
+    s.write(".gitignore", "user/d/\n");
+    s.run(&["status"]).ok();
+}

@@ -105,7 +105,7 @@ pub fn install(
     let listed = embed::catalogue().iter().find(|model| model.name == name.as_str());
     let listed = listed.ok_or_else(|| ModelError::NotListed { name: name.clone(), known: known() })?;
     // Without a runtime the download would be for nothing.
-    probe_apart(env, None, None)?;
+    or_cancelled(env, probe_apart(env, None, None))?;
     let stage = Stage::new(&places)?;
     let cache = env.var("HF_HOME").map_or_else(|| stage.path().join("hub"), PathBuf::from);
     let hub = |why: String| ModelError::Hub { name: name.clone(), why };
@@ -130,7 +130,7 @@ pub fn register(env: &Env, library: &Path, progress: &dyn Progress) -> Result<Re
     if !library.is_file() {
         return Err(ModelError::NoFile(library).into());
     }
-    let version = probe_apart(env, Some(&library), None)?.runtime;
+    let version = or_cancelled(env, probe_apart(env, Some(&library), None))?.runtime;
     let to = places.runtime();
     let directory = to.parent().unwrap_or(places.root()).to_owned();
     std::fs::create_dir_all(&directory).map_err(ModelError::io("making", &directory))?;
@@ -157,11 +157,12 @@ impl Stage {
         let models = places.models();
         std::fs::create_dir_all(&models).map_err(ModelError::io("making", &models))?;
         let lock = Lock::take(&models.join(".lock"), "model import", lock::PATIENCE)?;
+        bring_back(&models);
         // Whoever left these was killed. A name with a dot in front is no model's.
         let old = std::fs::read_dir(&models).into_iter().flatten().flatten();
         for path in old.map(|entry| entry.path()).filter(|path| path.is_dir() && !is_model(path)) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(".new-") || name.starts_with(".old-") {
+            if name.starts_with(".new-") || name.starts_with(AWAY) {
                 std::fs::remove_dir_all(&path).map_err(ModelError::io("removing", &path))?;
             }
         }
@@ -172,6 +173,40 @@ impl Stage {
 
     fn path(&self) -> &Path {
         self.directory.path()
+    }
+}
+
+/// A trial that Ctrl-C ended says nothing of the model.
+fn or_cancelled<T>(env: &Env, tried: Result<T, ModelError>) -> Result<T, Fault> {
+    if tried.is_err() {
+        env.go_on()?;
+    }
+    Ok(tried?)
+}
+
+/// What the directory is called to which a model is moved while another one takes its place.
+const AWAY: &str = ".old-";
+
+/// Brings back the models whose place was empty when the process that was replacing them died. The lock of the models
+/// is held, so nobody is replacing one now.
+fn bring_back(models: &Path) {
+    for path in std::fs::read_dir(models).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(AWAY));
+        let Some(to) = name.map(|name| models.join(name)).filter(|to| !to.exists()) else {
+            continue;
+        };
+        // What cannot be moved is as it was.
+        let _ = std::fs::rename(&path, to);
+    }
+}
+
+/// As [`bring_back`], unless somebody brings a model just now.
+pub(super) fn recover(places: &Places) {
+    let models = places.models();
+    if models.is_dir()
+        && let Ok(_lock) = Lock::take(&models.join(".lock"), "model import", std::time::Duration::ZERO)
+    {
+        bring_back(&models);
     }
 }
 
@@ -201,12 +236,15 @@ fn place(
     write(&description)?;
     // The stage is of no interest to anybody.
     let staged = stage.path().display().to_string();
-    let probed = probe_apart(env, None, Some(stage.path())).map_err(|error| match error {
-        ModelError::Probe { why, hint } => {
-            ModelError::Probe { why: why.replace(&staged, &from.display().to_string()), hint }
-        }
-        error => error,
-    })?;
+    let probed = or_cancelled(
+        env,
+        probe_apart(env, None, Some(stage.path())).map_err(|error| match error {
+            ModelError::Probe { why, hint } => {
+                ModelError::Probe { why: why.replace(&staged, &from.display().to_string()), hint }
+            }
+            error => error,
+        }),
+    )?;
     if !probed.english {
         return Err(ModelError::Blind(from.to_owned()).into());
     }
@@ -233,8 +271,9 @@ fn place(
 
 /// Moves the stage to its place in one step. An old model gives way to it, and comes back if that fails.
 fn put(stage: Stage, to: &Path) -> Result<(), ModelError> {
+    // Beside its place, under a name that says whose it is, for whoever finds that this process was killed.
+    let old = to.with_file_name(format!("{AWAY}{}", to.file_name().unwrap_or_default().to_string_lossy()));
     let new = stage.directory.keep();
-    let old = new.with_extension("old");
     let replaced = to.exists();
     if replaced {
         std::fs::rename(to, &old).map_err(ModelError::io("moving away", to))?;
@@ -279,4 +318,24 @@ fn copy(env: &Env, from: &Path, to: &Path, progress: &dyn Progress) -> Result<Mo
     }
     target.sync_all().map_err(ModelError::io("writing", to))?;
     Ok(ModelFile { sha256: hex(&hash.finalize()), bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_comes_back_when_the_one_that_replaced_it_was_never_placed() {
+        let dir = tempfile::tempdir().unwrap();
+        let away = |name: &str| dir.path().join(format!("{AWAY}{name}"));
+        for at in [away("lost"), away("replaced"), dir.path().join("replaced")] {
+            std::fs::create_dir(&at).unwrap();
+            std::fs::write(at.join("said"), at.file_name().unwrap().to_str().unwrap()).unwrap();
+        }
+        bring_back(dir.path());
+        let said = |name: &str| std::fs::read_to_string(dir.path().join(name).join("said")).unwrap();
+        assert_eq!(said("lost"), ".old-lost");
+        assert_eq!(said("replaced"), "replaced");
+        assert!(!away("lost").exists());
+    }
 }

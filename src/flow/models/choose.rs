@@ -159,7 +159,11 @@ pub fn choose(env: &Env, config: Option<&Config>) -> Result<Choice, Unavailable>
         return Err(Unavailable::SwitchedOff(by));
     }
     let name: ModelName = text.parse().map_err(|why| Unavailable::BadName { by, why: format!("{why}") })?;
-    let directory = match ModelDir::at(&places.model(&name)) {
+    let at = places.model(&name);
+    if !at.exists() {
+        super::bring::recover(&places);
+    }
+    let directory = match ModelDir::at(&at) {
         Err(EmbedError::NoModel(_)) => return Err(Unavailable::NotInstalled { name, by }),
         found => found?,
     };

@@ -77,6 +77,7 @@ pub struct Listed {
 /// When there is no place for models.
 pub fn list(env: &Env, config: Option<&Config>) -> Result<Listed, Fault> {
     let places = Places::of(env).ok_or(ModelError::NoHome)?;
+    super::bring::recover(&places);
     let mut models: Vec<Installed> = std::fs::read_dir(places.models())
         .into_iter()
         .flatten()

@@ -1,6 +1,5 @@
 //! Trying a runtime and a model in a process of its own: what crashes there takes nothing else with it.
 
-use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,7 +53,19 @@ fn tells_apart(embedder: &mut Embedder, texts: [&str; 2]) -> Result<bool, Fault>
     Ok(cosine < 0.9999)
 }
 
-/// As [`probe`], in a process of its own.
+/// The end of what a process prints, to where it closes its output.
+fn hear(out: &mut impl std::io::Read) -> String {
+    const KEPT: usize = 1 << 16;
+    let (mut kept, mut buffer) = (Vec::new(), vec![0; KEPT]);
+    while let Ok(read @ 1..) = out.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..read]);
+        let extra = kept.len().saturating_sub(KEPT);
+        kept.drain(..extra);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// As [`probe`], in a process of its own. After Ctrl-C the error says nothing of the model: ask `env` first.
 pub(super) fn probe_apart(
     env: &Env,
     library: Option<&Path>,
@@ -74,6 +85,8 @@ pub(super) fn probe_apart(
         command.env(LIBRARY_VARIABLE, library);
     }
     let mut child = command.spawn().map_err(ModelError::io("starting", &program))?;
+    // A library that prints much would fill the pipe and wait for ever; only so much of it is kept.
+    let heard = child.stdout.take().map(|mut out| std::thread::spawn(move || hear(&mut out)));
     let watch = Stopwatch::start();
     let status = loop {
         match child.try_wait().map_err(ModelError::io("waiting for", &program))? {
@@ -90,14 +103,13 @@ pub(super) fn probe_apart(
             None => std::thread::sleep(GLANCE),
         }
     };
-    let mut said = String::new();
-    if let Some(out) = &mut child.stdout {
-        out.read_to_string(&mut said).map_err(ModelError::io("reading from", &program))?;
-    }
+    let said = heard.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    // What a library printed stands before the answer.
+    let said = said.rfind("\n{").map_or(said.as_str(), |at| &said[at..]);
     if status.success() {
-        return serde_json::from_str(&said).map_err(|why| failed(why.to_string(), None));
+        return serde_json::from_str(said).map_err(|why| failed(why.to_string(), None));
     }
-    let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+    let said: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
     let text = |name: &str| said["error"][name].as_str().map(str::to_owned);
     Err(match text("message") {
         Some(why) => ModelError::Probe { why, hint: text("hint") },
@@ -106,4 +118,16 @@ pub(super) fn probe_apart(
             Some("it is damaged, or made for another processor; get another one".to_owned()),
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_much_that_is_printed_the_end_is_kept() {
+        let noise = "loading\n".repeat(1 << 17);
+        let said = hear(&mut format!("{noise}{{\n  \"runtime\": \"1\"\n}}\n").as_bytes());
+        assert!(said.len() <= 1 << 16 && said.ends_with("loading\n{\n  \"runtime\": \"1\"\n}\n"));
+    }
 }

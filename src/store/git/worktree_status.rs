@@ -67,10 +67,16 @@ impl Repo {
         for path in below.iter().filter(|path| !path.is_root()) {
             options.pathspec(path.as_str());
         }
-        let statuses = self
-            .inner
-            .statuses(Some(&mut options))
-            .map_err(index_error(self.git_dir(), "looking for changed files"))?;
+        let statuses = self.inner.statuses(Some(&mut options)).map_err(|error| {
+            if error.message().contains("nesting too deep") {
+                return GitError::Unsupported {
+                    path: self.git_dir().to_owned(),
+                    why: "a directory of its work tree stands more than 100 levels deep",
+                    hint: "`find . -mindepth 100 -type d` shows it: move it up, or name it in .gitignore",
+                };
+            }
+            index_error(self.git_dir(), "looking for changed files")(error)
+        })?;
         let left_out = self.left_out()?;
         let mut out: Vec<WorkChange> = statuses
             .iter()
