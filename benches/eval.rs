@@ -1,8 +1,9 @@
 //! How well public collections are searched: each is made into a vault, indexed and asked as a user's vault is.
-//! `eval scifact|cranfield|stard|locomo DATA_DIR [--arms grep,bm25,text] [--half even|odd] [--dump FILE]`.
+//! `eval scifact|cranfield|stard|locomo|known DATA_DIR [--arms grep,bm25,text] [--half even|odd] [--dump FILE]`.
 //!
 //! The first three stand in DATA_DIR as BEIR lays them out (`<name>/corpus.jsonl`, `queries.jsonl`,
-//! `qrels/test.tsv`; STARD's is `stard-gold`), LoCoMo as `locomo10.json`. Vaults are kept in the system's directory for
+//! `qrels/test.tsv`; STARD's is `stard-gold`), LoCoMo as `locomo10.json`. For `known`
+//! DATA_DIR is a directory of notes, which are asked for by what they say (see `known.rs`). Vaults are kept in the system's directory for
 //! temporary files, under a hash of what they were made from. The arms that go by meaning need a model in use
 //! (`runebook model list`); texts are embedded once.
 
@@ -21,7 +22,7 @@ use runebook::model::access::{Access, View};
 use runebook::model::id::Digest;
 
 use crate::support::{self, Result};
-use crate::{beir, locomo};
+use crate::{beir, known, locomo};
 
 /// The number of answers that are looked at.
 const K: usize = 10;
@@ -62,6 +63,7 @@ pub(crate) fn run(name: &str, data: &Path, rest: &[&str]) -> Result<()> {
         "scifact" | "cranfield" => (vec![beir::read(name, &data.join(name))?], "nDCG@10"),
         "stard" => (vec![beir::read(name, &data.join("stard-gold"))?], "nDCG@10"),
         "locomo" => (locomo::read(&data.join("locomo10.json"))?, "recall@10"),
+        "known" => (vec![known::read(data)?], "first"),
         _ => return Err(format!("there is no collection `{name}`").into()),
     };
     let mut results: BTreeMap<Arm, Vec<Asked>> = BTreeMap::new();
@@ -71,8 +73,8 @@ pub(crate) fn run(name: &str, data: &Path, rest: &[&str]) -> Result<()> {
     let count = results.values().next().map_or(0, Vec::len);
     support::say(format!("{name}: {count} questions, main measure {main}"))?;
     support::say(format!(
-        "{:<6} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "arm", "nDCG@10", "recall@10", "hit", "MRR", "P@10", "p50 ms", "p95 ms"
+        "{:<13} {:>6} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "arm", "count", "first", "nDCG@10", "recall@10", "hit", "MRR", "P@10", "p50 ms", "p95 ms"
     ))?;
     for (arm, asked) in &results {
         row(arm.name(), asked)?;
@@ -116,8 +118,10 @@ struct Asked {
 fn row(name: &str, asked: &[Asked]) -> Result<()> {
     let m = mean(&asked.iter().map(|one| one.measures).collect::<Vec<_>>());
     let times: Vec<f64> = asked.iter().map(|one| one.ms).collect();
+    let first = asked.iter().filter(|one| one.measures.mrr >= 1.0).count() as f64 / asked.len().max(1) as f64;
     support::say(format!(
-        "{name:<6} {:>8.4} {:>9.4} {:>8.4} {:>8.4} {:>8.4} {:>8.2} {:>8.2}",
+        "{name:<13} {:>6} {first:>8.4} {:>8.4} {:>9.4} {:>8.4} {:>8.4} {:>8.4} {:>8.2} {:>8.2}",
+        asked.len(),
         m.ndcg,
         m.recall,
         m.hit,
@@ -145,7 +149,7 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
         .filter(|question| options.half.is_none_or(|even| is_even(&question.id) == even))
         .collect();
     let texts: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
-    let mut answerer = Answerer::open(&vault, &access, &options.arms, &texts)?;
+    let mut answerer = Answerer::open(&vault, &texts)?;
     let mut dump = String::new();
     for arm in options.arms.iter().filter(|arm| answerer.can(**arm)).copied().collect::<Vec<_>>() {
         for question in &questions {

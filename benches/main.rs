@@ -18,6 +18,7 @@ mod find;
 mod generate;
 mod hybrid;
 mod index;
+mod known;
 mod layers;
 mod locomo;
 mod merge;

@@ -1,5 +1,7 @@
 //! The ways to answer a question that are compared.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -14,6 +16,7 @@ use crate::flow::vault::Vault;
 use crate::model::access::{Access, View};
 use crate::model::clock::Stopwatch;
 use crate::model::fault::Fault;
+use crate::model::id::ActorId;
 
 /// One way to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +70,9 @@ impl Arm {
 pub struct Answerer<'v, 'e> {
     vault: &'v Vault<'e>,
     finder: Finder,
-    baseline: Option<Baseline>,
+    questions: Vec<String>,
+    /// What each reader may see, counted: a baseline knows no filters.
+    baselines: HashMap<Option<ActorId>, Baseline>,
 }
 
 impl std::fmt::Debug for Answerer<'_, '_> {
@@ -77,23 +82,18 @@ impl std::fmt::Debug for Answerer<'_, '_> {
 }
 
 impl<'v, 'e> Answerer<'v, 'e> {
-    /// Opens the index. For the baselines, all that `access` may read is counted once, for these questions.
+    /// Opens the index. For the baselines, all that a reader may read is counted once for each reader, for these
+    /// questions.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn open(
-        vault: &'v Vault<'e>,
-        access: &Access,
-        arms: &[Arm],
-        questions: &[&str],
-    ) -> Result<Answerer<'v, 'e>, Fault> {
+    pub fn open(vault: &'v Vault<'e>, questions: &[&str]) -> Result<Answerer<'v, 'e>, Fault> {
         let finder = match models::choose(vault.env, Some(&vault.config)) {
             Ok(choice) => Finder::with_model(vault, &choice)?,
             Err(_) => Finder::open(vault)?,
         };
-        let needed = arms.iter().any(|arm| arm.searched().is_none());
-        let baseline = needed.then(|| counted(vault, access, questions)).transpose()?;
-        Ok(Answerer { vault, finder, baseline })
+        let questions = questions.iter().map(|question| (*question).to_owned()).collect();
+        Ok(Answerer { vault, finder, questions, baselines: HashMap::new() })
     }
 
     /// Whether an arm can answer here: by meaning only where there are vectors.
@@ -112,29 +112,33 @@ impl<'v, 'e> Answerer<'v, 'e> {
         access: &Access,
         request: &FindRequest,
     ) -> Result<(Vec<String>, Duration), Fault> {
+        if let Some(arm) = arm.searched() {
+            let watch = Stopwatch::start();
+            let answer = self.finder.find(self.vault, access, &FindRequest { arm, ..request.clone() })?;
+            let paths = answer.hits.into_iter().map(|hit| hit.path.as_str().to_owned());
+            return Ok((paths.collect(), watch.elapsed()));
+        }
+        let baseline = match self.baselines.entry(access.actor.as_ref().map(|actor| actor.id.clone())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(counted(self.vault, access, &self.questions)?),
+        };
         let watch = Stopwatch::start();
-        let paths = match (arm.searched(), &mut self.baseline) {
-            (Some(arm), _) => {
-                let request = FindRequest { arm, ..request.clone() };
-                let answer = self.finder.find(self.vault, access, &request)?;
-                answer.hits.into_iter().map(|hit| hit.path.as_str().to_owned()).collect()
-            }
-            (None, Some(baseline)) if arm == Arm::Grep => baseline.grep(&request.query, request.limit),
-            (None, Some(baseline)) => baseline.bm25(&request.query, request.limit),
-            (None, None) => Vec::new(),
+        let paths = match arm {
+            Arm::Grep => baseline.grep(&request.query, request.limit),
+            _ => baseline.bm25(&request.query, request.limit),
         };
         Ok((paths, watch.elapsed()))
     }
 }
 
 /// Counts what a reader may see of the vault: the title and the body of each memory.
-fn counted(vault: &Vault<'_>, access: &Access, questions: &[&str]) -> Result<Baseline, Fault> {
+fn counted(vault: &Vault<'_>, access: &Access, questions: &[String]) -> Result<Baseline, Fault> {
     let catalog = sync::open(vault)?;
     let side = match access.view {
         View::WorkTree => sync::side(vault, &catalog)?,
         _ => Side::Main,
     };
-    let mut baseline = Baseline::new(questions.iter().copied());
+    let mut baseline = Baseline::new(questions.iter().map(String::as_str));
     let reads = access.reads();
     catalog.each_doc(side, |row| {
         let seen = reads.holds(&row.path)

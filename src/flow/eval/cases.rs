@@ -68,12 +68,15 @@ pub(super) struct Asked {
     pub(super) forbidden: BTreeSet<String>,
 }
 
+/// For how many wrong names a nearer one is looked for.
+const MOST_GUESSES: usize = 100;
+
 /// Reads a file of cases: `file` names it in errors, `text` is what it says, `paths` what there is in the vault.
 pub(super) fn read(file: &str, text: &str, paths: &[VaultPath]) -> Result<Vec<Asked>, CasesError> {
     let cases: Cases = serde_yaml::from_str(text)
         .map_err(|why| CasesError::Form { file: file.to_owned(), why: why.to_string() })?;
     let places = Places::of(text);
-    let mut wrong = Vec::new();
+    let (mut wrong, mut guessed) = (Vec::new(), 0);
     let mut seen = BTreeSet::new();
     let mut asked = Vec::new();
     for (number, case) in cases.cases.into_iter().enumerate() {
@@ -95,7 +98,10 @@ pub(super) fn read(file: &str, text: &str, paths: &[VaultPath]) -> Result<Vec<As
             match path.filter(|path| paths.binary_search(path).is_ok()) {
                 Some(path) => Some(path.as_str().to_owned()),
                 None => {
-                    let near = path_of(name).map(|path| nearest(&path, paths)).unwrap_or_default();
+                    // Each looks at all paths of the vault.
+                    guessed += 1;
+                    let path = path_of(name).filter(|_| guessed <= MOST_GUESSES);
+                    let near = path.map(|path| nearest(&path, paths)).unwrap_or_default();
                     let near = near.first().map(|near| format!("; did you mean {near}?")).unwrap_or_default();
                     complain(name, format!("there is no `{name}` in the vault{near}"));
                     None

@@ -130,7 +130,7 @@ pub fn eval(
     let paths: Vec<VaultPath> = Reader::new(vault, access.clone())?.all_paths()?.into_iter().collect();
     let asked = cases::read(&file, &text, &paths)?;
     let questions: Vec<&str> = asked.iter().map(|one| one.case.query.as_str()).collect();
-    let mut answerer = Answerer::open(vault, &access, &request.arms, &questions)?;
+    let mut answerer = Answerer::open(vault, &questions)?;
     let mut arms = Vec::new();
     progress.begin("asking", Some((request.arms.len() * asked.len()) as u64));
     let (can, cannot): (Vec<Arm>, Vec<Arm>) = request.arms.iter().partition(|arm| answerer.can(**arm));
