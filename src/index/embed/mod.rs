@@ -14,6 +14,7 @@ mod runtime;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verified;
 
 use std::num::NonZeroUsize;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::EmbedError;
+use super::verified::Looks;
 use crate::model::embedding::{DESCRIPTION, Description, FILES, ModelFile};
 use crate::model::id::hex;
 
@@ -50,13 +51,17 @@ impl ModelDir {
         Ok(ModelDir { path: path.to_owned(), description })
     }
 
-    /// The contents of all files, each checked against the description.
+    /// The contents of all files, each hashed and checked against the description.
     ///
     /// # Errors
     /// When one is missing, or is not what was imported.
     pub fn read(&self) -> Result<BTreeMap<&'static str, Vec<u8>>, EmbedError> {
         std::thread::scope(|scope| {
-            let jobs: Vec<_> = FILES.map(|name| (name, scope.spawn(move || self.read_one(name)))).into();
+            let read = move |name| {
+                let bytes = self.bytes_of(name)?;
+                self.check(name, &bytes).map(|()| bytes)
+            };
+            let jobs: Vec<_> = FILES.map(|name| (name, scope.spawn(move || read(name)))).into();
             jobs.into_iter()
                 .map(|(name, job)| {
                     let read =
@@ -88,15 +93,31 @@ impl ModelDir {
         }
     }
 
-    /// The contents of one file, checked against the description.
+    /// The contents of one file, checked against the description; a file that was and did not change since is not
+    /// hashed again.
     pub(super) fn read_one(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
         let said = self.check_size(name)?;
         let path = self.path.join(name);
-        let bytes = std::fs::read(&path).map_err(|why| self.bad(name, why.to_string()))?;
-        if hash_of(&bytes) != *said {
-            return Err(self.bad(name, "its SHA-256 is not the one that was imported".to_owned()));
+        let looks = Looks::of(&path);
+        let bytes = self.bytes_of(name)?;
+        if looks.verified(&path, said) && bytes.len() as u64 == said.bytes {
+            return Ok(bytes);
         }
+        self.check(name, &bytes)?;
+        looks.put(&path, said);
         Ok(bytes)
+    }
+
+    fn bytes_of(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
+        std::fs::read(self.path.join(name)).map_err(|why| self.bad(name, why.to_string()))
+    }
+
+    fn check(&self, name: &str, bytes: &[u8]) -> Result<(), EmbedError> {
+        let said = self.check_size(name)?;
+        if hash_of(bytes) == *said {
+            return Ok(());
+        }
+        Err(self.bad(name, "its SHA-256 is not the one that was imported".to_owned()))
     }
 
     fn bad(&self, name: &str, why: String) -> EmbedError {
