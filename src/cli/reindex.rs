@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let embedded = if args.no_embed { Ok(None) } else { meaning::catch_up(&vault, &bar).map(Some) };
     let failed = match embedded {
         Ok(embedded) => {
-            answer.meaning = embedded;
+            answer.meaning = embedded.map(|embedded| embedded.told_to(&access));
             None
         }
         Err(fault) => Some(fault),
@@ -84,15 +84,11 @@ fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
         line.push_str(&format!("; {} not on main", answer.freshness.changed));
     }
     if let Some((model, meaning)) = answer.meaning.as_ref().and_then(|m| Some((m.model.as_ref()?, m))) {
-        if meaning.done > 0 {
-            line.push_str(&format!(
-                "; {} texts embedded by {}",
-                meaning.done,
-                super::output::printable(model)
-            ));
+        if let Some(done) = meaning.done.filter(|done| *done > 0) {
+            line.push_str(&format!("; {done} texts embedded by {}", super::output::printable(model)));
         }
-        if meaning.pending > 0 {
-            line.push_str(&format!("; {} texts not embedded yet", meaning.pending));
+        if let Some(pending) = meaning.pending.filter(|pending| *pending > 0) {
+            line.push_str(&format!("; {pending} texts not embedded yet"));
         }
     }
     out.line(line);

@@ -137,11 +137,12 @@ fn meaning_of(state: &MeaningState) -> String {
         let hint = state.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
         return printable(&format!("search is by words alone: {why}{hint}"));
     };
-    let waits = match state.pending {
+    let embedded = state.embedded.map(|texts| format!(": {texts} texts embedded")).unwrap_or_default();
+    let waits = match state.pending.unwrap_or(0) {
         0 => String::new(),
         pending => format!(", {pending} pending (`runebook reindex`)"),
     };
-    printable(&format!("{model}: {} texts embedded{waits}", state.embedded))
+    printable(&format!("{model}{embedded}{waits}"))
 }
 
 fn proposals(out: &mut Output, state: &Status) {

@@ -11,7 +11,7 @@ use super::sync::Freshness;
 use super::vault::Vault;
 use super::watched::{self, Watching};
 use super::{acting, proposals, sync};
-use crate::model::access::Reach;
+use crate::model::access::{Access, Reach, View};
 use crate::model::event::Data;
 use crate::model::fault::Fault;
 use crate::model::id::{ActorId, Oid, ProposalId};
@@ -114,6 +114,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
     };
     // What nobody approved is no agent's to read, not even its name; that something waits is.
     let uncommitted = changed.len() as u64;
+    let access = Access { actor: actor.clone(), view: View::Main };
     let (agent, reads) = match &actor {
         Some(actor) => (!actor.is_person(), Reach::of(actor.reads.as_ref())),
         None => (false, Reach::of(None)),
@@ -142,7 +143,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         excluded: vault.config.foreign.entries(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         watcher: watched::living(vault),
-        meaning: meaning::state(vault).ok(),
+        meaning: meaning::state(vault).ok().map(|state| state.told_to(&access)),
         proposals: main.map_or(Ok(Vec::new()), |main| waiting(vault, main))?,
     })
 }

@@ -135,7 +135,7 @@ fn what_may_be_found_by_meaning_is_what_may_be_found_by_words() {
     let vault = Vault::open(&env, &sandbox.vault()).unwrap();
     sync::reindex(&vault, false, &Silent).unwrap();
     embed_by_hand(&sandbox, &vault, &FILES);
-    let finder = Finder::with_meaning(&vault, &form()).unwrap();
+    let finder = Finder::with_meaning(&vault, &form(), "test").unwrap();
     assert!(finder.meaning().unwrap().embedded() > 45);
     let question = vector("a question");
     let mut seen = BTreeSet::new();
@@ -188,7 +188,7 @@ fn the_chunk_that_matched_is_named() {
     let path = VaultPath::parse("resources/many.md").unwrap();
     let memory = markdown::read(&path, sandbox.read("resources/many.md").as_bytes(), &vault.config);
     let texts = passage::passages(&memory, &chunk::chunks(&memory, 400));
-    let finder = Finder::with_meaning(&vault, &form()).unwrap();
+    let finder = Finder::with_meaning(&vault, &form(), "test").unwrap();
     let access = reader::access(&vault, None, None).unwrap();
     for ord in [0, 7, texts.len() - 1] {
         let question = vector(&texts[ord]);

@@ -125,11 +125,13 @@ pub fn embed(
     let catalog = sync::open(vault)?;
     let dir = store_at(&stores(vault), &form);
     let mut store = Vectors::open(&dir, &form)?;
-    let found = survey(&catalog, &store)?;
-    let idle = found.pending == 0 && found.gone.is_empty() && store.damage().is_empty() && !limits.thorough;
-    let many = limits.most.is_some_and(|most| found.pending > most);
+    let found = survey(&catalog, &store, fingerprint.as_str())?;
+    // What the model cannot take waits for somebody who asks for it.
+    let settled = found.pending == found.barred && (found.barred == 0 || others(vault, &form).is_empty());
+    let idle = settled && found.gone.is_empty() && store.damage().is_empty() && !limits.thorough;
+    let many = limits.most.is_some_and(|most| found.pending - found.barred > most);
     if idle || many {
-        return Ok(EmbedStep { left: found.pending, ..EmbedStep::default() });
+        return Ok(EmbedStep { left: found.pending, failed: found.barred, ..EmbedStep::default() });
     }
     let lock = Lock::take(&vault.derived_dir().join("vectors.lock"), "embedding", limits.patience);
     let _lock = match lock {
@@ -167,7 +169,8 @@ pub fn embed(
     let mut step = work.step;
     step.left = found.pending - step.done.min(found.pending);
     step.rate = if step.done > 0 { step.done as f64 / took.max(1e-9) } else { 0.0 };
-    if step.left == 0 {
+    // A text that this model can never take is no reason to keep what another made of it.
+    if step.left <= step.failed {
         drop_others(vault, &form);
     }
     Ok(step)
@@ -231,10 +234,10 @@ impl Work<'_> {
                 writer.commit_aside()?;
             }
         }
-        let found = survey(self.catalog, &self.store)?;
+        let found = survey(self.catalog, &self.store, self.model)?;
         self.change(Change { wake: found.wake, remove: found.gone, ..Change::default() })?;
         self.failed = self.catalog.unembedded(self.model)?.into_iter().map(|(key, _)| key).collect();
-        survey(self.catalog, &self.store)
+        survey(self.catalog, &self.store, self.model)
     }
 
     fn change(&mut self, change: Change) -> Result<(), Fault> {

@@ -21,6 +21,7 @@ use super::vault::Vault;
 use crate::catalog::{Catalog, DocId};
 use crate::index::search::{Address, Addresses};
 use crate::index::vectors::{Form, Row, Scores, Script, Vectors};
+use crate::model::access::Access;
 use crate::model::fault::Fault;
 use crate::model::id::TextKey;
 
@@ -54,6 +55,8 @@ struct Survey {
     waiting: Vec<Waiting>,
     /// How many different texts wait.
     pending: u64,
+    /// How many of them the model could not take: nothing is to be done about these.
+    barred: u64,
     /// The chunks that have a vector: document, number of the chunk in it, row. In order.
     rows: Vec<(u64, u32, Row)>,
     /// Texts that documents name again, though their rows are dead.
@@ -62,7 +65,8 @@ struct Survey {
     gone: Vec<TextKey>,
 }
 
-fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
+/// `model` is the fingerprint of the model whose failures are known.
+fn survey(catalog: &Catalog, store: &Vectors, model: &str) -> Result<Survey, Fault> {
     let mut found = Survey::default();
     let mut missing: HashSet<TextKey> = HashSet::new();
     let mut named = vec![false; store.row_count()];
@@ -91,6 +95,10 @@ fn survey(catalog: &Catalog, store: &Vectors) -> Result<Survey, Fault> {
         store.keys().filter(|key| store.row(*key).is_some_and(|row| !named[row.0 as usize])).collect();
     // A row that is put aside is found again as soon as the vectors are brought up to date, without the model.
     found.pending = (missing.len() + found.wake.len()) as u64;
+    if !missing.is_empty() {
+        let failed = catalog.unembedded(model)?;
+        found.barred = failed.iter().filter(|(key, _)| missing.contains(key)).count() as u64;
+    }
     Ok(found)
 }
 
@@ -115,16 +123,22 @@ pub struct Meaning {
     starts: Vec<u32>,
     addresses: Addresses,
     pending: u64,
+    barred: u64,
 }
 
 impl Meaning {
-    /// Opens the vectors of a form over an index.
+    /// Opens the vectors of a form over an index; `model` is the fingerprint of the model that they are of.
     ///
     /// # Errors
     /// When the store or the index cannot be read. Damage is no error: what is damaged is pending.
-    pub(super) fn open(vault: &Vault<'_>, pair: &super::sync::Pair, form: &Form) -> Result<Meaning, Fault> {
+    pub(super) fn open(
+        vault: &Vault<'_>,
+        pair: &super::sync::Pair,
+        form: &Form,
+        model: &str,
+    ) -> Result<Meaning, Fault> {
         let store = Vectors::open(&store_at(&stores(vault), form), form)?;
-        let Survey { rows, pending, .. } = survey(&pair.catalog, &store)?;
+        let Survey { rows, pending, barred, .. } = survey(&pair.catalog, &store, model)?;
         let addresses = pair.text.addresses()?;
         let places = addresses.of(rows.iter().map(|(doc, ord, _)| (*doc, *ord)));
         let mut starts = vec![0u32; store.row_count() + 1];
@@ -136,7 +150,7 @@ impl Meaning {
             owners[*place as usize] = at;
             *place += 1;
         }
-        Ok(Meaning { store, rows, places, owners, starts, addresses, pending })
+        Ok(Meaning { store, rows, places, owners, starts, addresses, pending, barred })
     }
 
     /// The vectors of a document's chunks, with their numbers in it: of one that has very many, the first ones.
@@ -172,6 +186,17 @@ impl Meaning {
     #[must_use]
     pub fn pending(&self) -> u64 {
         self.pending
+    }
+
+    /// How many texts wait, as a reader is told it. They are of all views and of whatever is confidential, so an agent,
+    /// and who may not see all, is told none.
+    pub(super) fn told_to(&self, access: &Access) -> u64 {
+        if knows_all(access) { self.pending } else { 0 }
+    }
+
+    /// How many of those the model may take.
+    pub(super) fn waiting(&self) -> u64 {
+        self.pending - self.barred.min(self.pending)
     }
 
     /// How many texts have one.
@@ -211,6 +236,11 @@ impl Meaning {
         }
         unit(sum)
     }
+}
+
+/// Whether a reader may know how many texts there are, whoever's they be.
+pub(super) fn knows_all(access: &Access) -> bool {
+    !access.is_agent() && !access.is_narrow()
 }
 
 /// A vector made of length one; none where it has no direction.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Limits, embed, form_of, store_at, stores, survey};
+use super::{Limits, embed, form_of, knows_all, store_at, stores, survey};
 use crate::flow::models::{self, ChosenBy, Unavailable};
 use crate::flow::progress::Progress;
 use crate::flow::sync;
 use crate::flow::vault::Vault;
 use crate::index::vectors::Vectors;
+use crate::model::access::Access;
 use crate::model::fault::{Explain as _, Fault};
 
 /// A reason why texts could not be embedded, and how many.
@@ -35,10 +36,13 @@ pub struct MeaningState {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How many texts have a vector of that model.
-    pub embedded: u64,
+    /// How many texts have a vector of that model. Absent, as the next two are, for an agent and for who may not see
+    /// all: they are of all that there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded: Option<u64>,
     /// How many wait for theirs.
-    pub pending: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<u64>,
     /// Which of those the model could not take, by the reason. `runebook reindex` tries them again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
@@ -51,10 +55,19 @@ impl MeaningState {
             chosen_by: None,
             unavailable: Some(reason.to_string()),
             hint: reason.hint(),
-            embedded: 0,
-            pending: 0,
+            embedded: Some(0),
+            pending: Some(0),
             failed: Vec::new(),
         }
+    }
+
+    /// What a reader is told of it.
+    #[must_use]
+    pub fn told_to(self, access: &Access) -> MeaningState {
+        if knows_all(access) {
+            return self;
+        }
+        MeaningState { embedded: None, pending: None, failed: Vec::new(), ..self }
     }
 }
 
@@ -67,15 +80,29 @@ pub struct Embedded {
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
-    /// How many texts got their vector.
-    pub done: u64,
+    /// How many texts got their vector. Absent, as the next two are, for an agent and for who may not see all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<u64>,
     /// How many wait for theirs.
-    pub pending: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<u64>,
     /// How many of them the model could not take.
-    pub failed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u64>,
     /// What a reader should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Embedded {
+    /// What a reader is told of it.
+    #[must_use]
+    pub fn told_to(self, access: &Access) -> Embedded {
+        if knows_all(access) {
+            return self;
+        }
+        Embedded { done: None, pending: None, failed: None, ..self }
+    }
 }
 
 /// Brings the vectors up to date with the index, however long it takes, what failed before among them. Does nothing
@@ -97,6 +124,9 @@ pub fn catch_up(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Embedded, 
             return Ok(Embedded {
                 unavailable: Some(reason.to_string()),
                 notes: notes.into_iter().collect(),
+                done: Some(0),
+                pending: Some(0),
+                failed: Some(0),
                 ..Embedded::default()
             });
         }
@@ -106,9 +136,9 @@ pub fn catch_up(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Embedded, 
     Ok(Embedded {
         model: Some(choice.directory.description.name.to_string()),
         unavailable: None,
-        done: step.done,
-        pending: step.left,
-        failed: step.failed,
+        done: Some(step.done),
+        pending: Some(step.left),
+        failed: Some(step.failed),
         notes: step.notes,
     })
 }
@@ -125,7 +155,7 @@ pub fn state(vault: &Vault<'_>) -> Result<MeaningState, Fault> {
     let form = form_of(&choice);
     let catalog = sync::open(vault)?;
     let store = Vectors::open(&store_at(&stores(vault), &form), &form)?;
-    let found = survey(&catalog, &store)?;
+    let found = survey(&catalog, &store, choice.fingerprint().as_str())?;
     let mut failed: Vec<Failed> = Vec::new();
     for (key, why) in catalog.unembedded(choice.fingerprint().as_str())? {
         if store.row(key).is_some() {
@@ -141,8 +171,8 @@ pub fn state(vault: &Vault<'_>) -> Result<MeaningState, Fault> {
         chosen_by: Some(choice.by),
         unavailable: None,
         hint: None,
-        embedded: store.len() as u64,
-        pending: found.pending,
+        embedded: Some(store.len() as u64),
+        pending: Some(found.pending),
         failed,
     })
 }
