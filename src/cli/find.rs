@@ -243,6 +243,12 @@ fn arms_of(arms: &find::Arms, score: f64) -> Vec<String> {
     if arms.likes != 0.0 {
         lines.push(format!("  {:>9.4}  likes     what resembles it adds", arms.likes));
     }
+    if arms.run != 0.0 {
+        lines.push(format!(
+            "  {:>9.4}  run       the question stands there as it was typed, or much of it",
+            arms.run
+        ));
+    }
     lines
 }
 

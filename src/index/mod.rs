@@ -5,8 +5,10 @@ pub mod embed;
 pub mod query;
 pub mod text;
 mod text_filter;
+mod text_guess;
 mod text_near;
 mod text_prefix;
+mod text_run;
 mod text_score;
 mod text_search;
 mod text_sieve;
@@ -19,6 +21,8 @@ pub mod vectors;
 
 /// Searching the text index.
 pub mod search {
+    pub use super::text_guess::Missing;
+    pub use super::text_run::strength;
     pub use super::text_search::{Found, Hit, Part, Request};
     pub use super::text_sieve::{Address, Addresses};
 }

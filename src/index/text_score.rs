@@ -101,7 +101,16 @@ pub(super) struct Scored {
 }
 
 fn rarity(view: &View, unit: &Unit) -> f64 {
-    let (total, has) = (view.totals.chunks as f64, unit.frequency as f64);
+    rare(view, unit.frequency)
+}
+
+/// How rare a term is in the view.
+pub(super) fn rarity_of(view: &View, term: &Term) -> tantivy::Result<f64> {
+    Ok(rare(view, view.frequency(term)?))
+}
+
+fn rare(view: &View, frequency: u64) -> f64 {
+    let (total, has) = (view.totals.chunks as f64, frequency as f64);
     (1.0 + (total - has + 0.5) / (has + 0.5)).ln()
 }
 

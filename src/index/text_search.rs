@@ -14,8 +14,9 @@ use super::text::{Facts, STARTS, TextError, TextIndex, Totals, guarded, tag_key}
 use super::text_filter::{Candidate, Filter, Top};
 use super::text_near::{self, Near, Place};
 use super::text_prefix::Prefix;
+use super::text_run;
 use super::text_score::{self, Memories, Scored, Unit, What};
-use super::text_terms;
+use super::text_terms::{self, Sought};
 use super::text_view::{Bits, View};
 
 /// How many memories are looked at closely at least.
@@ -72,8 +73,20 @@ pub struct Hit {
     pub ord: u64,
     /// The score; 0 where the query only filters.
     pub score: f64,
+    /// How much of the query stands there as it was typed, from 0 to 1: see [`super::text_run`].
+    pub run: f64,
+    /// What of the score is for that.
+    pub bonus: f64,
     /// The parts of the score, if they were asked for.
     pub parts: Vec<Part>,
+}
+
+impl Hit {
+    /// A hit of which nothing else is known.
+    #[must_use]
+    pub fn plain(doc: u64, ord: u64, score: f64) -> Hit {
+        Hit { doc, ord, score, run: 0.0, bonus: 0.0, parts: Vec::new() }
+    }
 }
 
 /// What a search found.
@@ -83,6 +96,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// The terms that were looked for, to mark them in the text.
     pub terms: HashSet<String>,
+    /// Whether some word of the query stands nowhere in the view, so that [`TextIndex::missing`] has something to say.
+    pub lacks: bool,
     /// What was done to the query that its writer should know.
     pub notes: Vec<String>,
 }
@@ -115,6 +130,7 @@ impl TextIndex {
             return Ok(found);
         }
         let units = text_score::units(&view, &sought)?;
+        found.lacks = lacks(&sought, &units);
         if units.iter().all(|unit| unit.field == STARTS) {
             return Ok(found);
         }
@@ -122,7 +138,7 @@ impl TextIndex {
         let candidates = candidates(&view, &units, &mut filters, depth)?;
         let scored = text_score::score(&view, &units, candidates, false)?;
         let best = cut(scored, depth, |one| one.words, &filters);
-        found.hits = memories(&view, &units, best, &mut filters, request.explain)?;
+        found.hits = memories(&view, &units, best, &mut filters, request)?;
         sort(&mut found.hits, request.limit, path_of);
         Ok(found)
     }
@@ -172,6 +188,12 @@ impl TextIndex {
             })
             .collect()
     }
+}
+
+/// Whether some term that is sought in every field stands in none.
+fn lacks(sought: &Sought, units: &[Unit]) -> bool {
+    let there: HashSet<&str> = units.iter().map(|unit| unit.term.as_str()).collect();
+    sought.terms.iter().any(|term| !term.bodies_only && !term.prefix && !there.contains(term.text.as_str()))
 }
 
 /// Which chunks match an item that is no free word, by segment; `None` for an item that is the caller's.
@@ -294,7 +316,7 @@ fn memories(
     units: &[Unit],
     best: Vec<Scored>,
     filters: &mut [Filter<'_>],
-    explain: bool,
+    request: &Request<'_>,
 ) -> tantivy::Result<Vec<Hit>> {
     let centres = cut(best.clone(), CENTRES, |one| one.score, filters);
     let centres: Vec<(Place, u64)> = centres.iter().map(|one| (one.place, one.memory)).collect();
@@ -325,7 +347,10 @@ fn memories(
     let rest = text_score::score(view, units, rest, true)?;
     chunks.extend(rest.into_iter().map(|one| (one.place, one)));
     let memories = Memories { view, units, chunks: &chunks, near: &near, several: &several };
-    Ok(firsts.iter().map(|one| hit(&memories, one, explain)).collect())
+    let mut hits: Vec<(Place, Hit)> =
+        firsts.iter().map(|one| (one.place, hit(&memories, one, request.explain))).collect();
+    text_run::favour(&memories, request.query, &mut hits, request.explain)?;
+    Ok(hits.into_iter().map(|(_, hit)| hit).collect())
 }
 
 fn hit(memories: &Memories<'_>, best: &Scored, explain: bool) -> Hit {
@@ -337,7 +362,7 @@ fn hit(memories: &Memories<'_>, best: &Scored, explain: bool) -> Hit {
         score,
     };
     let parts = if explain { parts.into_iter().map(part).collect() } else { Vec::new() };
-    Hit { doc: best.memory, ord: best.ord, score, parts }
+    Hit { parts, ..Hit::plain(best.memory, best.ord, score) }
 }
 
 /// The memories that pass the filters, where nothing else is asked.
@@ -355,7 +380,7 @@ fn list(view: &View, filters: Vec<Filter<'_>>, request: &Request<'_>) -> tantivy
         let ords = view.ords(at);
         for chunk in (0..reader.max_doc()).filter(|chunk| ords.first(*chunk) == Some(0)) {
             if let Some(doc) = filter.pass(chunk) {
-                hits.push(Hit { doc, ord: 0, score: 0.0, parts: Vec::new() });
+                hits.push(Hit::plain(doc, 0, 0.0));
             }
         }
     }

@@ -241,3 +241,89 @@ fn settings_that_never_end_are_not_read() {
     let run = s.run(&["find", "seats"]).fails(5);
     assert!(run.err.contains("no plain file"), "{run:?}");
 }
+
+#[test]
+fn a_slip_of_the_hand_is_answered() {
+    let s = vault();
+    let notes = |query: &str| {
+        let answer = s.run(&["find", "--json", query]).json();
+        (answer["missing"].clone(), answer["instead"].clone(), answer["hits"].as_array().unwrap().len())
+    };
+    // Two letters changed about, nothing else in the query: what was meant is searched.
+    let (missing, instead, hits) = notes("mountians");
+    assert_eq!(missing[0]["word"], "mountians");
+    assert_eq!(missing[0]["nearest"][0], "mountains");
+    assert_eq!((instead.as_str(), hits), (Some("mountains"), 1));
+    // Something is found: it is only told.
+    let (missing, instead, hits) = notes("flights mountians");
+    assert_eq!(missing[0]["nearest"][0], "mountains");
+    assert!(instead.is_null() && hits > 0);
+    // The beginning of a word.
+    assert_eq!(notes("mounta").0[0]["nearest"][0], "mountains");
+    // Nothing is near, or all is there.
+    assert_eq!(
+        notes("zzzzqqqq"),
+        (serde_json::json!([{"word": "zzzzqqqq", "nearest": []}]), serde_json::Value::Null, 0)
+    );
+    assert!(notes("flights window").0.is_null());
+    // Numbers and short words are not guessed at.
+    assert!(notes("404 sea").0.is_null());
+    let shown = s.run(&["find", "mountians"]).ok();
+    assert!(
+        shown.err.contains("no memory has the word `mountians`; did you mean `mountains`?"),
+        "{}",
+        shown.err
+    );
+    assert!(shown.err.contains("these are the answers for `mountains`"), "{}", shown.err);
+    assert!(shown.out.contains(SEATS));
+}
+
+#[test]
+fn no_word_is_proposed_that_only_stands_where_the_asker_may_not_look() {
+    let s = vault();
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "memories"]);
+    s.run(&["actor", "add", "claude", "--kind", "agent", "--family", "claude", "--role", "propose"]).ok();
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "actors", "--allow-empty"]);
+    let asked = |who: &[&str], query: &str| {
+        let answer = s.run(&[who, &["find", "--json", query]].concat()).json();
+        (answer["missing"].clone(), answer["hits"].as_array().unwrap().len())
+    };
+    assert!(asked(&[], "safe").0.is_null(), "a person sees it");
+    assert_eq!(asked(&[], "saffe").0[0]["nearest"][0], "safe");
+    let claude = ["--as", "claude"];
+    // For an agent the restricted memory is not there: the same answer as for a word that is nowhere.
+    assert_eq!(asked(&claude, "safe"), (serde_json::json!([{"word": "safe", "nearest": []}]), 0));
+    assert_eq!(asked(&claude, "saffe"), (serde_json::json!([{"word": "saffe", "nearest": []}]), 0));
+    assert_eq!(asked(&claude, "mountians").0[0]["nearest"][0], "mountains");
+}
+
+#[test]
+fn a_sentence_is_found_where_it_stands() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    // The first has the words more often and is shorter; the second says it.
+    s.write(
+        "resources/a.md",
+        "# Old maps of the harbour\n\nOld harbour, old maps, harbour maps, the old harbour wall.\n",
+    );
+    let filler = "Something else was said there at length about boats and weather. ".repeat(12);
+    s.write(
+        "resources/b.md",
+        &format!(
+            "# Walls\n\n{filler}\n\nThe wall was drawn on [[resources/a|old maps]] of the harbour. {filler}\n"
+        ),
+    );
+    s.write("resources/c.md", "# 座位\n\n座位座位，靠窗靠窗，航班航班，喜欢。\n");
+    s.write(
+        "resources/d.md",
+        &format!("# 日记\n\n{}他喜欢航班上靠窗的座位。\n", "今天天气很好，我们去了公园散步。".repeat(12)),
+    );
+    let found = |query: &str| paths(s.run(&["find", "--json", query]));
+    assert_eq!(found("the wall was drawn on old maps of the harbour")[0], "resources/b.md");
+    assert_eq!(found("喜欢航班上靠窗的座位")[0], "resources/d.md");
+    let answer = s.run(&["find", "--json", "--explain", "drawn on old maps of the harbour"]).json();
+    let run = answer["hits"][0]["explain"].as_array().unwrap().iter().find(|part| part["field"] == "run");
+    assert!(run.is_some(), "{answer}");
+}

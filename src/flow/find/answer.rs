@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::beside::Attachment;
 use super::hybrid::Arms;
+use super::missing::Missing;
 use super::snippet::Snippet;
 use crate::flow::asof::Revision;
 use crate::flow::sync::Freshness;
@@ -64,7 +65,8 @@ pub struct FindHit {
 pub struct TermScore {
     /// The field.
     pub field: String,
-    /// The term; `=word` is a word in its exact form, `word*` all that begin with it.
+    /// The term; `=word` is a word in its exact form, `word*` all that begin with it. Of the field `run`, how much of the
+    /// query stands there as it was typed.
     pub term: String,
     /// What it adds.
     pub score: f64,
@@ -75,6 +77,12 @@ pub struct TermScore {
 pub struct FindAnswer {
     /// The query.
     pub query: String,
+    /// What was searched instead, since the query found nothing and has words that no memory has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
+    /// The words of the query that no memory has, with what may have been meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
     /// What was searched: `main` or `worktree`; with `--rev` `rev` or `proposal`.
     pub view: String,
     /// The older or proposed state that was searched, with `--rev`.

@@ -5,6 +5,7 @@
 //! near each other whatever they say. The constants were chosen by measurement; BENCHMARKS.md tells how.
 
 use crate::flow::meaning::unit;
+use crate::index::search::strength;
 use crate::index::vectors::Script;
 
 /// How many of the best of each arm are fused.
@@ -45,6 +46,8 @@ pub(super) struct Candidate {
     pub(super) script: Script,
     /// Its place and score among those that the words found.
     pub(super) text: Option<(usize, f64)>,
+    /// How much of the question stands there as it was typed.
+    pub(super) run: f64,
     /// Its place among those that the meaning found.
     pub(super) rank: Option<usize>,
     /// The cosine of the question and its best chunk, both seen from the mean of their language; none where it has no
@@ -58,12 +61,27 @@ pub(super) struct Candidate {
     pub(super) score: f64,
     /// What its likes added to it.
     pub(super) likes: f64,
+    /// What the run added to it.
+    pub(super) bonus: f64,
 }
 
 impl Candidate {
     pub(super) fn new(doc: u64, ord: u64, script: Script) -> Candidate {
         let (z, score, likes) = ([0.0; 2], 0.0, 0.0);
-        Candidate { doc, ord, script, text: None, rank: None, cosine: None, row: None, z, score, likes }
+        Candidate {
+            doc,
+            ord,
+            script,
+            text: None,
+            run: 0.0,
+            rank: None,
+            cosine: None,
+            row: None,
+            z,
+            score,
+            likes,
+            bonus: 0.0,
+        }
     }
 }
 
@@ -256,6 +274,17 @@ pub(super) fn lift(
                 candidates[*at].score = lifted;
             }
         }
+    }
+}
+
+/// Favours what has the question as it was typed, as the words do among themselves: the whole of it is worth the range
+/// of all scores.
+pub(super) fn favour(candidates: &mut [Candidate]) {
+    let scores = candidates.iter().map(|one| one.score);
+    let (low, top) = scores.fold((0f64, 0f64), |(low, top), score| (low.min(score), top.max(score)));
+    for one in candidates {
+        one.bonus = strength(one.run) * (top - low);
+        one.score += one.bonus;
     }
 }
 

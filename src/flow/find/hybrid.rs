@@ -1,6 +1,6 @@
 //! Words and meaning together: each arm finds its best under the same filters, and they are fused.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,6 +24,13 @@ pub struct Arms {
     pub dense: Option<ArmScore>,
     /// What the memories most like it (or the one of which it is a translation) added to the fused score.
     pub likes: f64,
+    /// What was added since the question stands there, or much of it, as it was typed.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub run: f64,
+}
+
+fn is_nothing(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// What one arm says of a hit.
@@ -79,7 +86,7 @@ impl Finder {
         let script = Script::of(question.0);
         let plan = Plan { script, apart: means.apart, words: arm != Arm::Dense };
         let Some(vector) = means.seen(question.1, script) else { return Ok(Vec::new()) };
-        let mut candidates = self.near(meaning, &means, &vector, narrowed)?;
+        let mut candidates = self.near(meaning, &means, (script, &vector), narrowed)?;
         if plan.words {
             add(&mut candidates, found, script, meaning, &means, &vector);
         }
@@ -102,6 +109,7 @@ impl Finder {
             fuse::smooth(&mut candidates, &plan, direction);
             fuse::sort(&mut candidates, path);
             fuse::lift(&mut candidates, &plan, direction);
+            fuse::favour(&mut candidates);
             fuse::sort(&mut candidates, path);
         }
         if means.tell {
@@ -147,18 +155,23 @@ impl Finder {
         &self,
         meaning: &Meaning,
         means: &Means,
-        vector: &[f32],
+        (script, vector): (Script, &[f32]),
         narrowed: &search::Request<'_>,
     ) -> Result<Vec<Candidate>, Fault> {
         let offsets = [0, 1].map(|at| -fuse::dot(vector, &means.by[at]));
-        let groups: &[Option<Script>] =
-            if means.apart { &[Some(Script::Latin), Some(Script::Cjk)] } else { &[None] };
+        // The question's own language first: a memory that has texts in both stands once, by those.
+        let mut groups = if means.apart { Script::ALL.map(Some).to_vec() } else { vec![None] };
+        groups.sort_by_key(|only| *only != Some(script));
         let scores = meaning.scores(vector);
-        let mut candidates = Vec::new();
-        for only in groups {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut seen = HashSet::new();
+        for only in &groups {
             let dense = Dense { vector, scores: Some(&scores), only: *only, offsets, count: DEPTH };
             let first = candidates.len();
             for hit in meaning.nearest(&self.pair, &dense, narrowed)? {
+                if !seen.insert(hit.doc) {
+                    continue;
+                }
                 let mut one = Candidate::new(hit.doc.0, hit.ord, hit.script);
                 let chunk = meaning.vector_of(hit.doc, hit.ord);
                 one.cosine = chunk.and_then(|chunk| similar(&chunk, vector, means, hit.script));
@@ -195,17 +208,20 @@ fn add(
 ) {
     let known: HashMap<u64, usize> = candidates.iter().enumerate().map(|(at, one)| (one.doc, at)).collect();
     for (rank, hit) in found.hits.iter().enumerate() {
-        let text = Some((rank + 1, hit.score));
+        // What a run of the query adds is added anew when everything else is fused.
+        let text = Some((rank + 1, hit.score - hit.bonus));
         if let Some(at) = known.get(&hit.doc) {
             // The place where the words stand is shown.
             candidates[*at].ord = hit.ord;
             candidates[*at].text = text;
+            candidates[*at].run = hit.run;
             continue;
         }
         let doc = DocId(hit.doc);
         let mut one = Candidate::new(hit.doc, hit.ord, meaning.script_of(doc).unwrap_or(script));
         one.cosine = nearest_chunk(meaning, doc, vector, means);
         one.text = text;
+        one.run = hit.run;
         candidates.push(one);
     }
 }
@@ -213,7 +229,7 @@ fn add(
 /// A candidate as a hit, with the parts of what its words score.
 pub(super) fn hit(one: &Candidate, found: &Found) -> Hit {
     let parts = one.text.and_then(|(rank, _)| found.hits.get(rank - 1)).map(|hit| hit.parts.clone());
-    Hit { doc: one.doc, ord: one.ord, score: one.score, parts: parts.unwrap_or_default() }
+    Hit { run: one.run, parts: parts.unwrap_or_default(), ..Hit::plain(one.doc, one.ord, one.score) }
 }
 
 /// What the arms say of a candidate.
@@ -224,5 +240,6 @@ pub(super) fn arms(one: &Candidate) -> Arms {
         text: one.text.map(|(rank, words)| score(Some(rank), words, one.z[0])),
         dense: one.cosine.map(|cosine| score(one.rank, cosine, one.z[1])),
         likes: round(one.likes),
+        run: round(one.bonus),
     }
 }

@@ -5,11 +5,13 @@ mod ask;
 mod beside;
 mod fuse;
 mod hybrid;
+mod missing;
 mod request;
 mod similar;
 mod snippet;
 mod state;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::asof;
@@ -36,6 +38,7 @@ pub use answer::{FindAnswer, FindHit, TermScore};
 use ask::{Asker, Lexical};
 pub use beside::Attachment;
 pub use hybrid::{ArmScore, Arms};
+pub use missing::Missing;
 pub use request::{Arm, FindError, FindRequest, Status};
 pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
@@ -128,12 +131,15 @@ impl Finder {
     }
 
     fn of(vault: &Vault<'_>, choice: &Choice, asker: Arc<Mutex<Asker>>) -> Result<Finder, Fault> {
-        Ok(Finder { asker: Some(asker), ..Finder::with_meaning(vault, &form_of(choice))? })
+        Ok(Finder {
+            asker: Some(asker),
+            ..Finder::with_meaning(vault, &form_of(choice), choice.fingerprint().as_str())?
+        })
     }
 
     /// Embeds what was just saved, if that is little, and opens the vectors anew then.
     fn caught_up(self, vault: &Vault<'_>, choice: &Choice, progress: &dyn Progress) -> Result<Finder, Fault> {
-        let few = self.meaning.as_ref().is_some_and(|meaning| (1..=FEW).contains(&meaning.pending()));
+        let few = self.meaning.as_ref().is_some_and(|meaning| (1..=FEW).contains(&meaning.waiting()));
         let Some(asker) = self.asker.clone().filter(|_| few) else { return Ok(self) };
         // What cannot be embedded now is found by its words; a model that does not load says so when it is asked.
         let done = meaning::embed_few(vault, &mut locked(&asker).lazy, progress).map_or(0, |step| step.done);
@@ -143,13 +149,13 @@ impl Finder {
         Finder::of(vault, choice, asker)
     }
 
-    /// Opens the index as it stands together with the vectors of a model.
+    /// Opens the index as it stands together with the vectors of a model, which is named by its fingerprint.
     ///
     /// # Errors
     /// As [`Finder::open`], and when the vectors cannot be read.
-    pub fn with_meaning(vault: &Vault<'_>, form: &Form) -> Result<Finder, Fault> {
+    pub fn with_meaning(vault: &Vault<'_>, form: &Form, model: &str) -> Result<Finder, Fault> {
         let pair = sync::open_pair(vault)?;
-        let meaning = Some(Meaning::open(vault, &pair, form)?);
+        let meaning = Some(Meaning::open(vault, &pair, form, model)?);
         Ok(Finder { pair, meaning, asker: None })
     }
 
@@ -173,9 +179,8 @@ impl Finder {
     ) -> Result<Vec<DenseHit>, Fault> {
         let asked = request::read(vault, request)?;
         let Some(meaning) = &self.meaning else { return Ok(Vec::new()) };
-        self.narrowed(vault, access, request, &asked, |_, narrowed| {
-            meaning.nearest(&self.pair, dense, narrowed)
-        })
+        let run = |_, narrowed: &search::Request<'_>| meaning.nearest(&self.pair, dense, narrowed);
+        Ok(self.narrowed(vault, access, request, &asked, run)?.0)
     }
 
     /// Whether a search goes by meaning too, and not by words alone.
@@ -222,7 +227,8 @@ impl Finder {
         Ok((meaning, locked(asker).vector(question)?))
     }
 
-    fn search(
+    /// Searches for just what was asked; also says whether a word of it stands nowhere.
+    fn search_once(
         &self,
         vault: &Vault<'_>,
         access: &Access,
@@ -230,23 +236,24 @@ impl Finder {
         asked: &Asked,
         freshness: &Freshness,
         lexical: Option<Lexical>,
-    ) -> Result<FindAnswer, Fault> {
+    ) -> Result<(FindAnswer, bool), Fault> {
         let pair = &self.pair;
         let path_of = |doc: u64| {
             let row = pair.catalog.doc(DocId(doc)).ok().flatten();
             row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
         };
         let hybrid = lexical.is_none() && self.has_meaning() && asked.question.is_some();
-        let (side, mut found, fused) = self.narrowed(vault, access, request, asked, |side, narrowed| {
-            // Words first: meanwhile the model may still be loading.
-            let depth = if hybrid { narrowed.limit.max(fuse::DEPTH) } else { narrowed.limit };
-            let found = pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of)?;
-            let fused = self.heard(asked, lexical).map(|(meaning, vector)| {
-                let question = (asked.question.as_deref().unwrap_or_default(), vector.as_slice());
-                self.fused(meaning, request.arm, narrowed, &found, question)
-            });
-            Ok((side, found, fused))
-        })?;
+        let ((side, mut found, fused), veiled) =
+            self.narrowed(vault, access, request, asked, |side, narrowed| {
+                // Words first: meanwhile the model may still be loading.
+                let depth = if hybrid { narrowed.limit.max(fuse::DEPTH) } else { narrowed.limit };
+                let found = pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of)?;
+                let fused = self.heard(asked, lexical).map(|(meaning, vector)| {
+                    let question = (asked.question.as_deref().unwrap_or_default(), vector.as_slice());
+                    self.fused(meaning, request.arm, narrowed, &found, question)
+                });
+                Ok((side, found, fused))
+            })?;
         let mode = match (&fused, request.arm) {
             (Err(_), _) => "lexical",
             (Ok(_), Arm::Dense) => "dense",
@@ -273,7 +280,9 @@ impl Finder {
         for (at, hit) in found.hits.iter().enumerate() {
             let Some(row) = pair.catalog.doc(DocId(hit.doc))? else { continue };
             let mut shown = shown(vault, side, &names, hit, row, &found.terms);
-            shown.attachments.retain(|shown| reads.holds(&shown.path));
+            // A file that stands beside a hit is held against the same rules as the hit.
+            let holds = |path: &VaultPath| reads.holds(path) && !veiled.contains(path.as_str());
+            shown.attachments.retain(|shown| holds(&shown.path));
             shown.arms = arms.get(at).filter(|_| request.explain).cloned();
             hits.push(shown);
         }
@@ -285,13 +294,15 @@ impl Finder {
             ));
         }
         let waits = self.meaning.as_ref().filter(|_| mode != "lexical" || self.asker.is_some());
-        let unembedded = waits.map_or(0, Meaning::pending);
+        let unembedded = waits.map_or(0, |meaning| meaning.told_to(access));
         let rev = asof::told(vault, &access.view, request.rev.as_deref().unwrap_or_default())?;
         if let Some(rev) = &rev {
             hits.iter_mut().for_each(|hit| state::of_revision(hit, access, rev));
         }
-        Ok(FindAnswer {
+        let answer = FindAnswer {
             query: request.query.clone(),
+            instead: None,
+            missing: Vec::new(),
             view: name_of(side, access).to_owned(),
             rev,
             mode: mode.to_owned(),
@@ -299,10 +310,12 @@ impl Finder {
             freshness: Freshness { unembedded, ..self.freshness_of(side, freshness)? },
             hits,
             notes,
-        })
+        };
+        Ok((answer, found.lacks))
     }
 
-    /// Runs a search under the filters of a request: whoever scores, what may be found is the same.
+    /// Runs a search under the filters of a request: whoever scores, what may be found is the same. Also gives the
+    /// paths of an older state that are hidden today.
     fn narrowed<T>(
         &self,
         vault: &Vault<'_>,
@@ -310,7 +323,7 @@ impl Finder {
         request: &FindRequest,
         asked: &Asked,
         run: impl FnOnce(Side, &search::Request<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    ) -> Result<(T, HashSet<String>), Fault> {
         let pair = &self.pair;
         let side = self.side(vault, access, request.main)?;
         let veiled = state::hidden_today(vault, access, &pair.catalog, side)?;
@@ -328,7 +341,7 @@ impl Finder {
             && asked.paths.is_empty()
             && asked.not_paths.is_empty();
         let clearance = access.actor.as_ref().map_or(Sensitivity::Restricted, |actor| actor.clearance());
-        run(
+        let done = run(
             side,
             &search::Request {
                 query: &asked.query,
@@ -344,7 +357,8 @@ impl Finder {
                 path: (!any).then_some(&path as &dyn Fn(&str) -> bool),
                 explain: request.explain,
             },
-        )
+        )?;
+        Ok((done, veiled))
     }
 }
 
@@ -392,7 +406,7 @@ fn shown(
     names: &dyn Names,
     hit: &search::Hit,
     row: DocRow,
-    terms: &std::collections::HashSet<String>,
+    terms: &HashSet<String>,
 ) -> FindHit {
     let text = text_of(vault, side, &row);
     let chunk = usize::try_from(hit.ord).ok().and_then(|ord| row.chunks.get(ord));

@@ -86,13 +86,11 @@ pub fn similar(
     let choice = models::choose(vault.env, Some(&vault.config));
     let run = |freshness: Freshness| -> Result<SimilarAnswer, Fault> {
         match &choice {
-            Ok(choice) => Finder::with_meaning(vault, &form_of(choice))?.similar(
-                vault,
-                access,
-                request,
-                Ok(choice),
-                freshness,
-            ),
+            Ok(choice) => {
+                let model = choice.fingerprint();
+                let finder = Finder::with_meaning(vault, &form_of(choice), model.as_str())?;
+                finder.similar(vault, access, request, Ok(choice), freshness)
+            }
             Err(why) => Finder::open(vault)?.similar(vault, access, request, Err(why.to_string()), freshness),
         }
     };
@@ -129,18 +127,15 @@ impl Finder {
         let mut asked = request::read(vault, &plain)?;
         let mut notes = Vec::new();
         let vector = self.meaning.as_ref().and_then(|meaning| meaning.together(&keys));
-        freshness.unembedded = self.meaning.as_ref().map_or(0, |meaning| meaning.pending());
+        freshness.unembedded = self.meaning.as_ref().map_or(0, |meaning| meaning.told_to(access));
         let found = match (&self.meaning, &vector) {
             (Some(meaning), Some(vector)) => {
                 let dense = Dense { vector, scores: None, only: None, offsets: [0.0; 2], count: plain.limit };
-                let hits = self.narrowed(vault, access, &plain, &asked, |_, narrowed| {
+                let (hits, _) = self.narrowed(vault, access, &plain, &asked, |_, narrowed| {
                     meaning.nearest(&self.pair, &dense, narrowed)
                 })?;
-                let hit = |hit: crate::flow::meaning::DenseHit| search::Hit {
-                    doc: hit.doc.0,
-                    ord: hit.ord,
-                    score: f64::from(hit.score),
-                    parts: Vec::new(),
+                let hit = |hit: crate::flow::meaning::DenseHit| {
+                    search::Hit::plain(hit.doc.0, hit.ord, f64::from(hit.score))
                 };
                 search::Found { hits: hits.into_iter().map(hit).collect(), ..search::Found::default() }
             }
@@ -197,8 +192,9 @@ impl Finder {
             let row = self.pair.catalog.doc(DocId(doc)).ok().flatten();
             row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
         };
-        self.narrowed(vault, access, plain, asked, |_, narrowed| {
+        let (found, _) = self.narrowed(vault, access, plain, asked, |_, narrowed| {
             Ok(self.pair.text.search(narrowed, &path_of)?)
-        })
+        })?;
+        Ok(found)
     }
 }

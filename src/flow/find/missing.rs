@@ -1,0 +1,135 @@
+//! Words of a query that no memory has: they are told with what may have been meant, and where a search finds nothing
+//! at all it is made again with that.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ask::Lexical;
+use super::{Asked, FindAnswer, FindRequest, Finder, request};
+use crate::flow::sync::Freshness;
+use crate::flow::vault::Vault;
+use crate::index::query::Item;
+use crate::index::search;
+use crate::model::access::Access;
+use crate::model::fault::Fault;
+
+/// A word of the query that no memory has which the asker may see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Missing {
+    /// The word, as it was typed.
+    pub word: String,
+    /// Words that memories have and that may have been meant, the likeliest first: those that begin so, else those that
+    /// are one or two letters off.
+    pub nearest: Vec<String>,
+}
+
+impl Missing {
+    fn told(&self) -> String {
+        let Missing { word, nearest } = self;
+        let quoted: Vec<String> = nearest.iter().map(|word| format!("`{word}`")).collect();
+        match quoted.as_slice() {
+            [] => format!("no memory has the word `{word}`"),
+            [one] => format!("no memory has the word `{word}`; did you mean {one}?"),
+            [most @ .., last] => {
+                format!("no memory has the word `{word}`; did you mean {} or {last}?", most.join(", "))
+            }
+        }
+    }
+}
+
+/// A query with what was likeliest meant in place of what is missing; none where that would change nothing.
+pub(super) fn mended(query: &str, missing: &[Missing]) -> Option<String> {
+    let mut text = query.to_owned();
+    for one in missing {
+        if let Some(nearest) = one.nearest.first() {
+            text = text.replace(&one.word, nearest);
+        }
+    }
+    (text != query).then_some(text)
+}
+
+/// Tells what is missing. That a word without a likely other is missing is only told where nothing was found.
+pub(super) fn tell(answer: &mut FindAnswer, missing: Vec<Missing>) {
+    let nothing = answer.hits.is_empty();
+    let missing: Vec<Missing> =
+        missing.into_iter().filter(|one| nothing || !one.nearest.is_empty()).collect();
+    answer.notes.extend(missing.iter().map(Missing::told));
+    answer.missing = missing;
+}
+
+impl Finder {
+    /// Searches. Where that finds nothing and words are missing, what was likeliest meant is searched.
+    pub(super) fn search(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+        asked: &Asked,
+        freshness: &Freshness,
+        lexical: Option<Lexical>,
+    ) -> Result<FindAnswer, Fault> {
+        let (mut answer, lacks) =
+            self.search_once(vault, access, request, asked, freshness, lexical.clone())?;
+        // What the index has but this reader may not see is missing for them.
+        if !lacks && !access.is_narrow() {
+            return Ok(answer);
+        }
+        let missing = self.missing(vault, access, request, asked)?;
+        let mended = mended(&request.query, &missing).filter(|_| answer.hits.is_empty());
+        tell(&mut answer, missing);
+        let Some(mended) = mended else { return Ok(answer) };
+        let again = FindRequest { query: mended.clone(), ..request.clone() };
+        let asked = request::read(vault, &again)?;
+        let (found, _) = self.search_once(vault, access, &again, &asked, freshness, lexical)?;
+        if found.hits.is_empty() {
+            return Ok(answer);
+        }
+        let mut notes = answer.notes;
+        notes.push(format!("nothing was found for that; these are the answers for `{mended}`"));
+        notes.extend(found.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
+        Ok(FindAnswer { query: answer.query, instead: Some(mended), missing: answer.missing, notes, ..found })
+    }
+
+    /// The words of a query that stand nowhere where the asker may look, whatever else the request filters by.
+    pub(super) fn missing(
+        &self,
+        vault: &Vault<'_>,
+        access: &Access,
+        request: &FindRequest,
+        asked: &Asked,
+    ) -> Result<Vec<Missing>, Fault> {
+        let texts = asked.query.wanted.iter().filter_map(|item| match item {
+            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let text = texts.collect::<Vec<_>>().join(" ");
+        let open = FindRequest { main: request.main, ..FindRequest::default() };
+        let all = Asked { statuses: asked.statuses.clone(), ..request::read(vault, &open)? };
+        let (missing, _) = self.narrowed(vault, access, &open, &all, |_, narrowed| {
+            Ok(self.pair.text.missing(narrowed, &text)?)
+        })?;
+        let own = |search::Missing { word, nearest }| Missing { word, nearest };
+        Ok(missing.into_iter().map(own).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_and_mended() {
+        let one = |word: &str, nearest: &[&str]| Missing {
+            word: word.to_owned(),
+            nearest: nearest.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let (seat, flight) = (one("seatt", &["seat"]), one("fligth", &["flight", "fight", "light"]));
+        assert_eq!(seat.told(), "no memory has the word `seatt`; did you mean `seat`?");
+        assert_eq!(
+            flight.told(),
+            "no memory has the word `fligth`; did you mean `flight`, `fight` or `light`?"
+        );
+        assert_eq!(mended("window seatt fligth", &[seat, flight]).unwrap(), "window seat flight");
+        assert_eq!(mended("window", &[one("window", &[])]), None);
+    }
+}
