@@ -28,8 +28,8 @@ impl Missing {
         let Missing { word, nearest } = self;
         let quoted: Vec<String> = nearest.iter().map(|word| format!("`{word}`")).collect();
         match quoted.as_slice() {
-            [] => format!("no memory has the word `{word}`"),
             [one] => format!("no memory has the word `{word}`; did you mean {one}?"),
+            [] => format!("no memory has the word `{word}`"),
             [most @ .., last] => {
                 format!("no memory has the word `{word}`; did you mean {} or {last}?", most.join(", "))
             }
@@ -38,7 +38,7 @@ impl Missing {
 }
 
 /// A query with what was likeliest meant in place of what is missing; none where that would change nothing.
-pub(super) fn mended(query: &str, missing: &[Missing]) -> Option<String> {
+fn mended(query: &str, missing: &[Missing]) -> Option<String> {
     let mut text = query.to_owned();
     for one in missing {
         if let Some(nearest) = one.nearest.first() {
@@ -48,11 +48,9 @@ pub(super) fn mended(query: &str, missing: &[Missing]) -> Option<String> {
     (text != query).then_some(text)
 }
 
-/// Tells what is missing. That a word without a likely other is missing is only told where nothing was found.
-pub(super) fn tell(answer: &mut FindAnswer, missing: Vec<Missing>) {
-    let nothing = answer.hits.is_empty();
-    let missing: Vec<Missing> =
-        missing.into_iter().filter(|one| nothing || !one.nearest.is_empty()).collect();
+/// Tells what is missing; not that of which nothing can be said but that it was typed.
+fn tell(answer: &mut FindAnswer, mut missing: Vec<Missing>) {
+    missing.retain(|one| !one.nearest.is_empty());
     answer.notes.extend(missing.iter().map(Missing::told));
     answer.missing = missing;
 }
