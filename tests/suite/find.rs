@@ -308,14 +308,14 @@ fn a_sentence_is_found_where_it_stands() {
     let filler = "Something else was said there at length about boats and weather. ".repeat(12);
     s.write(
         "resources/b.md",
-        &format!(
+        format!(
             "# Walls\n\n{filler}\n\nThe wall was drawn on [[resources/a|old maps]] of the harbour. {filler}\n"
         ),
     );
     s.write("resources/c.md", "# 座位\n\n座位座位，靠窗靠窗，航班航班，喜欢。\n");
     s.write(
         "resources/d.md",
-        &format!("# 日记\n\n{}他喜欢航班上靠窗的座位。\n", "今天天气很好，我们去了公园散步。".repeat(12)),
+        format!("# 日记\n\n{}他喜欢航班上靠窗的座位。\n", "今天天气很好，我们去了公园散步。".repeat(12)),
     );
     let found = |query: &str| paths(s.run(&["find", "--json", query]));
     assert_eq!(found("the wall was drawn on old maps of the harbour")[0], "resources/b.md");

@@ -53,7 +53,7 @@ impl Meaning {
         dense: &Dense<'_>,
         request: &search::Request<'_>,
     ) -> Result<Vec<DenseHit>, Fault> {
-        let made = dense.scores.is_none().then(|| self.store.scores(dense.vector)).unwrap_or_default();
+        let made = if dense.scores.is_none() { self.store.scores(dense.vector) } else { Default::default() };
         let scores = dense.scores.unwrap_or(&made);
         let mut hits = pair.text.sieve(request, |pass| {
             let mut rows = dense.count.saturating_mul(3).max(30);
