@@ -73,7 +73,7 @@ pub struct Hit {
     pub ord: u64,
     /// The score; 0 where the query only filters.
     pub score: f64,
-    /// How much of the query stands there as it was typed, from 0 to 1: see [`super::text_run`].
+    /// How much of the query stands there as it was typed, from 0 to 1: see `text_run.rs`.
     pub run: f64,
     /// What of the score is for that.
     pub bonus: f64,
