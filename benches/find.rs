@@ -39,11 +39,11 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
         dir.display()
     ))?;
     support::table(&[
-        ("warm p50", share(&warm, 50), String::new()),
-        ("warm p99", share(&warm, 99), String::new()),
-        ("with the look at the files p50", share(&fresh, 50), String::new()),
-        ("cold process p50", share(&cold, 50), String::new()),
-        ("cold `ls` p50", share(&list, 50), String::new()),
+        ("warm p50", support::share(&warm, 50), String::new()),
+        ("warm p99", support::share(&warm, 99), String::new()),
+        ("with the look at the files p50", support::share(&fresh, 50), String::new()),
+        ("cold process p50", support::share(&cold, 50), String::new()),
+        ("cold `ls` p50", support::share(&list, 50), String::new()),
     ])
 }
 
@@ -51,8 +51,4 @@ fn times_of<T>(count: usize, mut run: impl FnMut(usize) -> Result<T>) -> Result<
     let mut times: Vec<Duration> = (0..count).map(|at| support::timed(|| run(at))).collect::<Result<_>>()?;
     times.sort();
     Ok(times)
-}
-
-fn share(sorted: &[Duration], percent: usize) -> Duration {
-    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
 }

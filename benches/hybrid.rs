@@ -44,11 +44,10 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
         })?);
     }
     times.sort();
-    let share = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
     support::say(format!("{}: {texts} texts, {hybrid} of {QUERIES} searches hybrid", dir.display()))?;
     support::table(&[
-        ("warm p50", share(50), String::new()),
-        ("warm p99", share(99), format!("{} MiB at most", support::peak_mib())),
+        ("warm p50", support::share(&times, 50), String::new()),
+        ("warm p99", support::share(&times, 99), format!("{} MiB at most", support::peak_mib())),
     ])
 }
 

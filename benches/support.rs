@@ -30,6 +30,11 @@ pub(crate) fn env_with_model(dir: &Path) -> Env {
     env
 }
 
+/// The time that so many percent of some sorted times do not exceed.
+pub(crate) fn share(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+}
+
 pub(crate) fn timed<T>(run: impl FnOnce() -> Result<T>) -> Result<Duration> {
     let began = Instant::now();
     run()?;

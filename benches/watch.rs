@@ -61,14 +61,14 @@ pub(crate) fn run(dir: &Path) -> Result<()> {
     support::table(&[
         ("index from nothing", reindexed, String::new()),
         ("start to ready", ready, "everything looked at once".to_owned()),
-        ("save to found p50", share(&saves, 50), "debounce of 100 ms included".to_owned()),
-        ("save to found p95", share(&saves, 95), String::new()),
+        ("save to found p50", support::share(&saves, 50), "debounce of 100 ms included".to_owned()),
+        ("save to found p95", support::share(&saves, 95), String::new()),
         (
             "find right after a save p50",
-            share(&asked, 50),
+            support::share(&asked, 50),
             "a new process, which asks the watcher".to_owned(),
         ),
-        ("find right after a save p95", share(&asked, 95), String::new()),
+        ("find right after a save p95", support::share(&asked, 95), String::new()),
         ("checkout of 5,000 to found", checkout, format!("{batches} commits of the index")),
         ("processor in 60 s of idling", idle_cpu, String::new()),
     ])?;
@@ -155,10 +155,6 @@ fn checkout(vault: &Vault<'_>, at: &Path, log: &Path) -> Result<(Duration, usize
     // What else may come.
     std::thread::sleep(Duration::from_secs(3));
     Ok((took, lines()? - before))
-}
-
-fn share(sorted: &[Duration], percent: usize) -> Duration {
-    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
 }
 
 /// The memory that a process has now, in MiB.

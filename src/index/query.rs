@@ -288,6 +288,22 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS[usize::from(BY_FIRST[first])..usize::from(BY_FIRST[first + 1])].binary_search(&bare).is_ok()
 }
 
+impl Query {
+    /// The words and phrases that are looked for, in their order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.wanted.iter().filter_map(|item| match item {
+            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
+            Item::Tag(_) | Item::Type(_) | Item::Path(_) => None,
+        })
+    }
+
+    /// The same as one text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.texts().collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Where the stop words begin whose first byte is this or a later one: each word of each text is held against the list.
 static BY_FIRST: LazyLock<[u8; 257]> = LazyLock::new(|| {
     std::array::from_fn(|byte| {

@@ -16,7 +16,7 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, Term};
 
-use super::query::{Item, Query};
+use super::query::Query;
 use super::text::BODY;
 use super::text_near::Place;
 use super::text_score::{Memories, rarity_of};
@@ -54,11 +54,7 @@ struct Words {
 
 impl Words {
     fn of(memories: &Memories<'_>, query: &Query) -> tantivy::Result<Option<Words>> {
-        let texts = query.wanted.iter().filter_map(|item| match item {
-            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let mut said = in_order(&texts.collect::<Vec<_>>().join(" "), false);
+        let mut said = in_order(&query.text(), false);
         said.retain(|(_, _, prefix)| !prefix);
         said.truncate(MOST_WORDS);
         if said.len() < 2 {

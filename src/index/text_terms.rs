@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::query::{Item, Query, is_stop_character, is_stop_word};
+use super::query::{Query, is_stop_character, is_stop_word};
 use super::text_words::{has_exact, starts};
 use super::tokenizer::{Analyzer, EXACT, Kind, Token};
 
@@ -40,8 +40,7 @@ pub(super) fn sought(query: &Query) -> Sought {
     let mut sought = Sought { notes: query.notes.clone(), ..Sought::default() };
     let mut analyzer = Analyzer::default();
     let (mut terms, mut stops, mut begun) = (Terms::default(), Terms::default(), Terms::default());
-    for item in &query.wanted {
-        let (Item::Words(text) | Item::Phrase(text)) = item else { continue };
+    for text in query.texts() {
         sought.asked = true;
         let tokens = analyzer.analyze(text).to_vec();
         for (at, token) in tokens.iter().enumerate() {

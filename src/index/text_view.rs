@@ -51,6 +51,19 @@ struct Columns {
     ord: Column<u64>,
 }
 
+impl Columns {
+    fn of(segment: &SegmentReader) -> tantivy::Result<Columns> {
+        let fast = segment.fast_fields();
+        Ok(Columns { memory: fast.u64("doc")?, ord: fast.u64("ord")? })
+    }
+
+    /// The chunks of some memories, found by reading all numbers.
+    fn of_memories(&self, segment: &SegmentReader, memories: &HashSet<u64>) -> Vec<DocId> {
+        let is_one = |chunk: &DocId| self.memory.first(*chunk).is_some_and(|n| memories.contains(&n));
+        (0..segment.max_doc()).filter(is_one).collect()
+    }
+}
+
 /// One view of the index at one moment.
 pub(super) struct View {
     pub(super) searcher: Searcher,
@@ -71,14 +84,18 @@ impl View {
         let fields = index.fields.clone();
         let mut totals = totals.clone();
         let many: Option<HashSet<u64>> = (hidden.len() > FEW).then(|| hidden.iter().copied().collect());
+        let columns: Vec<Columns> =
+            searcher.segment_readers().iter().map(Columns::of).collect::<tantivy::Result<_>>()?;
         let mut unseen = Vec::new();
-        for segment in searcher.segment_readers() {
-            let mut list = hidden_in(segment, &fields, hidden, many.as_ref())?;
+        for (segment, columns) in searcher.segment_readers().iter().zip(&columns) {
+            let mut list = match &many {
+                Some(many) => columns.of_memories(segment, many),
+                None => hidden_in(segment, &fields, hidden)?,
+            };
             list.retain(|doc| !segment.is_deleted(*doc));
             totals.chunks = totals.chunks.saturating_sub(list.len() as u64);
             if !list.is_empty() {
-                let ords = segment.fast_fields().u64("ord")?;
-                let firsts = list.iter().filter(|doc| ords.first(**doc) == Some(0)).count() as u64;
+                let firsts = list.iter().filter(|doc| columns.ord.first(**doc) == Some(0)).count() as u64;
                 totals.memories = totals.memories.saturating_sub(firsts);
             }
             for (field, sum) in fields.searched.iter().zip(&mut totals.tokens) {
@@ -97,11 +114,6 @@ impl View {
             list.iter().for_each(|doc| bits.set(*doc));
             unseen.push(Unseen { list, bits });
         }
-        let columns = searcher.segment_readers().iter().map(|segment| {
-            let fast = segment.fast_fields();
-            Ok(Columns { memory: fast.u64("doc")?, ord: fast.u64("ord")? })
-        });
-        let columns = columns.collect::<tantivy::Result<_>>()?;
         Ok(View { searcher, fields, unseen, totals, columns, frequencies: RefCell::default() })
     }
 
@@ -164,20 +176,8 @@ impl View {
     }
 }
 
-fn hidden_in(
-    segment: &SegmentReader,
-    fields: &Fields,
-    hidden: &[u64],
-    many: Option<&HashSet<u64>>,
-) -> tantivy::Result<Vec<DocId>> {
+fn hidden_in(segment: &SegmentReader, fields: &Fields, hidden: &[u64]) -> tantivy::Result<Vec<DocId>> {
     let mut list = Vec::new();
-    if let Some(many) = many {
-        let numbers = segment.fast_fields().u64("doc")?;
-        list.extend(
-            (0..segment.max_doc()).filter(|doc| numbers.first(*doc).is_some_and(|n| many.contains(&n))),
-        );
-        return Ok(list);
-    }
     if hidden.is_empty() {
         return Ok(list);
     }

@@ -142,13 +142,7 @@ pub fn write(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileErro
 /// # Errors
 /// As [`write()`], and [`FileError::Exists`] if anything stands there.
 pub fn create(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<(), FileError> {
-    let at = place(root, path)?;
-    if at.symlink_metadata().is_ok() {
-        return Err(FileError::Exists(path.clone()));
-    }
-    let directory = make_parent(&at)?;
-    put_new(fill(&directory, &at, bytes)?, &at, path)?;
-    sync_directory(&directory)
+    sync_directory(&put_new(root, path, bytes)?)
 }
 
 /// Writes any file by its place on disk: whole or not at all, with the old file's permissions. Its directory must
@@ -263,15 +257,7 @@ pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, Fi
 /// Writes many new files, each whole or not at all and over nothing, many at the same time. The answers stand in the
 /// order of the jobs.
 pub fn create_all(root: &Path, jobs: &[(&VaultPath, &[u8])]) -> Vec<Result<(), FileError>> {
-    let results = at_once(jobs.iter().collect(), |(path, bytes)| {
-        let at = place(root, path)?;
-        if at.symlink_metadata().is_ok() {
-            return Err(FileError::Exists((*path).clone()));
-        }
-        let directory = make_parent(&at)?;
-        put_new(fill(&directory, &at, bytes)?, &at, path)?;
-        Ok(directory)
-    });
+    let results = at_once(jobs.iter().collect(), |(path, bytes)| put_new(root, path, bytes));
     let results: Vec<Result<PathBuf, FileError>> =
         results.into_iter().map(|result| result.and_then(|result| result)).collect();
     let directories: std::collections::BTreeSet<&PathBuf> = results.iter().flatten().collect();
@@ -279,12 +265,18 @@ pub fn create_all(root: &Path, jobs: &[(&VaultPath, &[u8])]) -> Vec<Result<(), F
     results.into_iter().map(|result| result.map(drop)).collect()
 }
 
-/// Gives a temporary file its name, if nothing has it.
-fn put_new(temporary: tempfile::TempPath, at: &Path, path: &VaultPath) -> Result<(), FileError> {
-    temporary.persist_noclobber(at).map_err(|error| match error.error.kind() {
+/// Writes a new file over nothing. Gives its directory, which has yet to be synced.
+fn put_new(root: &Path, path: &VaultPath, bytes: &[u8]) -> Result<PathBuf, FileError> {
+    let at = place(root, path)?;
+    if at.symlink_metadata().is_ok() {
+        return Err(FileError::Exists(path.clone()));
+    }
+    let directory = make_parent(&at)?;
+    fill(&directory, &at, bytes)?.persist_noclobber(&at).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),
-        _ => io_error("writing", at)(error.error),
-    })
+        _ => io_error("writing", &at)(error.error),
+    })?;
+    Ok(directory)
 }
 
 /// Does something to each, many at the same time: waiting for the disk is what takes long, and it takes as long for

@@ -60,11 +60,5 @@ impl From<&Unavailable> for Lexical {
 /// it then asks for is there or is not.
 pub(super) fn question(query: &Query) -> Option<String> {
     let says = |text: &str| text.chars().any(char::is_alphanumeric);
-    query.wanted.iter().any(|item| matches!(item, Item::Words(text) if says(text))).then(|| {
-        let texts = query.wanted.iter().filter_map(|item| match item {
-            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
-            _ => None,
-        });
-        texts.collect::<Vec<_>>().join(" ")
-    })
+    query.wanted.iter().any(|item| matches!(item, Item::Words(text) if says(text))).then(|| query.text())
 }

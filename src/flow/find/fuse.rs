@@ -6,7 +6,7 @@
 
 use crate::flow::meaning::unit;
 use crate::index::search::strength;
-use crate::index::vectors::Script;
+use crate::index::vectors::{Script, dot};
 
 /// How many of the best of each arm are fused.
 pub(super) const DEPTH: usize = 500;
@@ -292,16 +292,6 @@ pub(super) fn favour(candidates: &mut [Candidate]) {
 fn cosine(a: &Option<Vec<f32>>, b: &Option<Vec<f32>>) -> f64 {
     let (Some(a), Some(b)) = (a, b) else { return 0.0 };
     f64::from(dot(a, b)).max(0.0)
-}
-
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0f32; 8];
-    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a8.zip(b8) {
-        sums.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += x * y);
-    }
-    sums.iter().sum::<f32>() + rest
 }
 
 /// A vector seen from a mean: of length one; none where it has no direction.

@@ -10,7 +10,7 @@ use super::{Arm, Finder};
 use crate::catalog::DocId;
 use crate::flow::meaning::{Dense, Meaning};
 use crate::index::search::{self, Found, Hit};
-use crate::index::vectors::Script;
+use crate::index::vectors::{Script, dot};
 use crate::model::fault::Fault;
 
 /// What each arm says of a hit, with `--explain`.
@@ -158,7 +158,7 @@ impl Finder {
         (script, vector): (Script, &[f32]),
         narrowed: &search::Request<'_>,
     ) -> Result<Vec<Candidate>, Fault> {
-        let offsets = [0, 1].map(|at| -fuse::dot(vector, &means.by[at]));
+        let offsets = [0, 1].map(|at| -dot(vector, &means.by[at]));
         // The question's own language first: a memory that has texts in both stands once, by those.
         let mut groups = if means.apart { Script::ALL.map(Some).to_vec() } else { vec![None] };
         groups.sort_by_key(|only| *only != Some(script));
@@ -187,7 +187,7 @@ impl Finder {
 
 /// The cosine of a chunk and a question that is seen from its mean.
 fn similar(chunk: &[f32], question: &[f32], means: &Means, script: Script) -> Option<f64> {
-    means.seen(chunk, script).map(|seen| f64::from(fuse::dot(&seen, question)))
+    means.seen(chunk, script).map(|seen| f64::from(dot(&seen, question)))
 }
 
 /// The cosine of a question and the nearest chunk of a memory.

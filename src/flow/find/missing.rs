@@ -8,7 +8,6 @@ use super::ask::Lexical;
 use super::{Asked, FindAnswer, FindRequest, Finder, request};
 use crate::flow::sync::Freshness;
 use crate::flow::vault::Vault;
-use crate::index::query::Item;
 use crate::index::search;
 use crate::model::access::Access;
 use crate::model::fault::Fault;
@@ -96,15 +95,10 @@ impl Finder {
         request: &FindRequest,
         asked: &Asked,
     ) -> Result<Vec<Missing>, Fault> {
-        let texts = asked.query.wanted.iter().filter_map(|item| match item {
-            Item::Words(text) | Item::Phrase(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let text = texts.collect::<Vec<_>>().join(" ");
         let open = FindRequest { main: request.main, ..FindRequest::default() };
         let all = Asked { statuses: asked.statuses.clone(), ..request::read(vault, &open)? };
         let (missing, _) = self.narrowed(vault, access, &open, &all, |_, narrowed| {
-            Ok(self.pair.text.missing(narrowed, &text)?)
+            Ok(self.pair.text.missing(narrowed, &asked.query.text())?)
         })?;
         let own = |search::Missing { word, nearest }| Missing { word, nearest };
         Ok(missing.into_iter().map(own).collect())

@@ -36,7 +36,7 @@ use table::Table;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::{Digest, TextKey};
 
-pub use scan::{Found, Question, Scores};
+pub use scan::{Found, Question, Scores, dot};
 pub use script::Script;
 
 /// The steps of a change at which a test can kill the process, in order.

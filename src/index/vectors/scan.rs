@@ -133,8 +133,9 @@ impl Vectors {
     }
 }
 
-/// The product of two vectors.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+/// The product of two vectors of one length: of vectors of length one their cosine.
+#[must_use]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0f32; 8];
     let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
