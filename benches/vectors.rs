@@ -94,7 +94,7 @@ fn one(count: usize, clustered: bool) -> Result<()> {
         share(near)
     ))?;
     support::table(&[
-        ("scan p50, one thread", times[times.len() / 2], String::new()),
+        ("scan p50", times[times.len() / 2], String::new()),
         ("scan p99", times[times.len() * 99 / 100], String::new()),
         ("open, sums looked at", opening, String::new()),
         ("written in parts of 50,000", writing, String::new()),
