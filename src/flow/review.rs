@@ -278,7 +278,7 @@ pub struct Recorded {
 /// # Errors
 /// [`ReviewError`]; nothing is recorded then.
 pub fn say(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Recorded, Fault> {
-    retried(|| {
+    let (main, event) = retried(|| {
         let main = vault.main()?;
         let tip = open_tip(vault, &request.id)?;
         let branch = Branch::read(&vault.repo, &request.id, tip, main)?;
@@ -303,12 +303,13 @@ pub fn say(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Record
             Some(message) => draft.with_text(message.clone()),
             None => draft,
         };
-        let event = events::append(vault, &branch, actor, draft)?;
-        recorded(vault, main, actor, &request.id, event)
-    })
+        Ok((main, events::append(vault, &branch, actor, draft)?))
+    })?;
+    recorded(vault, main, actor, &request.id, event)
 }
 
-/// Tries again when somebody else's event came in between.
+/// Tries again when somebody else's event came in between. What is tried ends with the step that it records: whatever
+/// failed behind that would record it twice.
 pub(super) fn retried<T>(mut attempt: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
     use crate::store::git::GitError;
     for _ in 0..20 {
@@ -322,6 +323,7 @@ pub(super) fn retried<T>(mut attempt: impl FnMut() -> Result<T, Fault>) -> Resul
     attempt()
 }
 
+/// What stands after an event, read against the main at which it was made: somebody may have merged it since.
 fn recorded(
     vault: &Vault<'_>,
     main: Oid,
@@ -413,7 +415,7 @@ pub fn lift(
     event: Option<Oid>,
     message: Option<&str>,
 ) -> Result<Recorded, Fault> {
-    retried(|| {
+    let (main, event) = retried(|| {
         let main = vault.main()?;
         let tip = open_tip(vault, id)?;
         let assessed = assess(vault, main, id, tip)?;
@@ -425,7 +427,7 @@ pub fn lift(
             .or_else(own)
             .ok_or_else(|| ReviewError::NothingToLift { actor: actor.id.clone(), id: id.clone() })?;
         let draft = Draft::lift(event).with_text(message.unwrap_or_default());
-        let event = events::append(vault, &assessed.branch, actor, draft)?;
-        recorded(vault, main, actor, id, event)
-    })
+        Ok((main, events::append(vault, &assessed.branch, actor, draft)?))
+    })?;
+    recorded(vault, main, actor, id, event)
 }

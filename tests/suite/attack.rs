@@ -164,6 +164,27 @@ fn a_rewritten_branch_is_not_merged() {
 }
 
 #[test]
+fn what_only_grew_while_it_was_read_is_a_branch_as_it_stood() {
+    let forge = Forge::new();
+    let id = forge.proposal("ada", B);
+    let before = forge.branch(&id);
+    forge.approve(&id, "gil");
+    let (repo, main) = (forge.repo(), forge.main());
+    let read = |tip| runebook::flow::branch::Branch::read(&repo, &id, tip, main).map_err(|e| e.to_string());
+    assert_eq!(read(before.tip).unwrap().digest, before.digest);
+    // A sibling of what stands there now is none of its states.
+    let commit = &before.commits.last().unwrap().commit;
+    let sibling = forge.commit(&commit.parents, before.tree, &forge.ident("ada"), &commit.message);
+    let sibling = forge.commit(&[sibling], before.tree, &forge.ident("ada"), &commit.message);
+    let error = read(sibling).unwrap_err();
+    assert!(error.contains("moved while"), "{error}");
+    // Nor is what the branch was cut back to.
+    forge.sandbox.git(&["update-ref", &id.open_ref(), &before.tip.to_string()]);
+    let error = read(before.tip).unwrap_err();
+    assert!(error.contains("was rewritten"), "{error}");
+}
+
+#[test]
 fn a_base_outside_of_main_is_refused() {
     let forge = Forge::new();
     let id = forge.open("ada");

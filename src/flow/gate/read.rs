@@ -187,9 +187,11 @@ impl Reader<'_, '_, '_> {
             if found.commits.contains_key(&seen) || seen == found.data.base {
                 return Ok(());
             }
-            // Somebody may have gone on while this was being read: then the branch is no longer where it was.
+            // Somebody may have gone on while this was being read. What has only grown since is a branch as it stood
+            // then; a step that is made from it is still compared with where the branch is.
             for name in [found.id.open_ref(), found.id.closed_ref()] {
                 match self.repo.ref_oid(&name)? {
+                    Some(now) if now != tip && self.repo.is_ancestor(tip, seen)? => return Ok(()),
                     Some(now) if now != tip => return Err(GitError::RefMoved { name }.into()),
                     Some(_) => break,
                     None => {}

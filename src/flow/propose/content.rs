@@ -50,7 +50,7 @@ pub fn change(
     id: &ProposalId,
     of: impl Fn(&Branch) -> Result<(ChangeSet, String), Fault>,
 ) -> Result<Written, Fault> {
-    retried(|| {
+    let (main, commit, changes) = retried(|| {
         let main = vault.main()?;
         let tip = open_tip(vault, id)?;
         let branch = Branch::read(&vault.repo, id, tip, main)?;
@@ -68,10 +68,11 @@ pub fn change(
         advance(&vault.repo, id, tip, commit, &message)?;
         let effect = Effect::Wrote { proposal: id.clone(), commit };
         undo::note_done(vault, &format!("change proposal {id}: {subject}"), effect);
-        let digest = Branch::read(&vault.repo, id, commit, main)?.digest;
-        let files = changes.changes.keys().map(|path| Uri::file(path.clone()).to_string()).collect();
-        Ok(Written { id: id.clone(), commit, files, digest })
-    })
+        Ok((main, commit, changes))
+    })?;
+    let digest = Branch::read(&vault.repo, id, commit, main)?.digest;
+    let files = changes.changes.keys().map(|path| Uri::file(path.clone()).to_string()).collect();
+    Ok(Written { id: id.clone(), commit, files, digest })
 }
 
 /// Stores a content commit. Its message never looks like an event's.

@@ -311,7 +311,7 @@ pub fn submit(
     id: &ProposalId,
     message: Option<&str>,
 ) -> Result<Submitted, Fault> {
-    retried(|| {
+    let (main, tip, already) = retried(|| {
         let main = vault.main()?;
         let tip = open_tip(vault, id)?;
         let branch = Branch::read(&vault.repo, id, tip, main)?;
@@ -323,28 +323,27 @@ pub fn submit(
             .map(|(at, _, _)| at)
             .last();
         let already = last.is_some() && last > content;
-        let tip = if already {
-            tip
-        } else {
-            let draft = Draft::submit().with_text(message.unwrap_or_default());
-            events::append(vault, &branch, actor, draft)?
-        };
-        let assessed = assess(vault, main, id, tip)?;
-        let sight = Sight::of(vault, &Access { actor: Some(actor.clone()), view: View::Main })?;
-        let seen = sight.seen(&assessed.branch.records)?;
-        let stopped = assessed.findings.iter().any(|finding| finding.severity == Severity::Error);
-        let decision = Sight::decision(&seen, assessed.decision);
-        Ok(Submitted {
-            id: id.clone(),
-            revision: decision.revision,
-            digest: decision.digest,
-            already,
-            state: decision.state,
-            reasons: decision.reasons,
-            missing: decision.missing,
-            findings: sight.findings(&seen, assessed.findings)?,
-            stopped,
-        })
+        if already {
+            return Ok((main, tip, already));
+        }
+        let draft = Draft::submit().with_text(message.unwrap_or_default());
+        Ok((main, events::append(vault, &branch, actor, draft)?, already))
+    })?;
+    let assessed = assess(vault, main, id, tip)?;
+    let sight = Sight::of(vault, &Access { actor: Some(actor.clone()), view: View::Main })?;
+    let seen = sight.seen(&assessed.branch.records)?;
+    let stopped = assessed.findings.iter().any(|finding| finding.severity == Severity::Error);
+    let decision = Sight::decision(&seen, assessed.decision);
+    Ok(Submitted {
+        id: id.clone(),
+        revision: decision.revision,
+        digest: decision.digest,
+        already,
+        state: decision.state,
+        reasons: decision.reasons,
+        missing: decision.missing,
+        findings: sight.findings(&seen, assessed.findings)?,
+        stopped,
     })
 }
 
