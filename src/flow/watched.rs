@@ -127,7 +127,13 @@ impl Place {
     /// The place of a vault's work tree.
     #[must_use]
     pub fn of(vault: &Vault<'_>) -> Place {
-        Place { dir: vault.repo.git_dir().join("runebook").join("watch") }
+        Place::in_derived(&vault.repo.git_dir().join("runebook"))
+    }
+
+    /// The place in a directory of derived state.
+    #[must_use]
+    pub fn in_derived(derived: &Path) -> Place {
+        Place { dir: derived.join("watch") }
     }
 
     /// The lock that a watcher holds as long as it lives.

@@ -61,8 +61,11 @@ impl Explain for LockError {
 /// a lock is never stale.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
+
+/// How long a lock that nobody holds, but others keep looking at, is tried for.
+const LOOKED_AT: Duration = Duration::from_secs(10);
 
 impl Lock {
     /// Takes the lock file `at`, waiting up to `patience`. `what` says for others what is done (`merge 7k3qm2xd`).
@@ -77,10 +80,16 @@ impl Lock {
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(at).map_err(io)?;
         let step = Duration::from_millis(20);
-        let mut waited = Duration::ZERO;
+        let (mut waited, mut looked_at) = (Duration::ZERO, Duration::ZERO);
         loop {
             match file.try_lock() {
                 Ok(()) => break,
+                // Whoever looks by `is_held` shares it for a moment, and may be put to sleep just then: it holds nothing.
+                Err(TryLockError::WouldBlock) if looked_at < LOOKED_AT && file.try_lock_shared().is_ok() => {
+                    file.unlock().map_err(io)?;
+                    std::thread::sleep(step / 10);
+                    looked_at += step / 10;
+                }
                 Err(TryLockError::WouldBlock) if waited < patience => {
                     std::thread::sleep(step);
                     waited += step;
@@ -92,7 +101,23 @@ impl Lock {
         file.set_len(0).map_err(io)?;
         file.rewind().map_err(io)?;
         writeln!(file, "process {}, {what}", std::process::id()).map_err(io)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+
+    /// Whether the file of this lock still is the one at its place: where it was removed, another process may hold a new
+    /// one there.
+    #[must_use]
+    pub fn stands_at(&self, at: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let (Ok(mine), Ok(there)) = (self.file.metadata(), at.symlink_metadata()) else { return false };
+            (mine.dev(), mine.ino()) == (there.dev(), there.ino())
+        }
+        #[cfg(not(unix))]
+        {
+            self.file.metadata().is_ok() && at.exists()
+        }
     }
 
     /// Whether a living process holds the lock file `at`, without waiting.
@@ -127,5 +152,39 @@ mod tests {
         drop(first);
         assert!(!Lock::is_held(&at) && !Lock::is_held(&at.with_file_name("nothing")));
         Lock::take(&at, "commit", Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn whoever_only_looks_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("lock");
+        std::fs::write(&at, "process 1, watching\n").unwrap();
+        let looks = File::open(&at).unwrap();
+        looks.lock_shared().unwrap();
+        let (begun, begins) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let taking = scope.spawn(|| {
+                begun.send(()).unwrap();
+                Lock::take(&at, "watching", Duration::ZERO).map(drop)
+            });
+            begins.recv().unwrap();
+            // Without patience it would have given up at the first look.
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!taking.is_finished());
+            drop(looks);
+            taking.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_removed_stands_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("lock");
+        let first = Lock::take(&at, "watching", Duration::ZERO).unwrap();
+        assert!(first.stands_at(&at));
+        std::fs::remove_file(&at).unwrap();
+        assert!(!first.stands_at(&at));
+        let second = Lock::take(&at, "watching", Duration::ZERO).unwrap();
+        assert!(!first.stands_at(&at) && second.stands_at(&at));
     }
 }

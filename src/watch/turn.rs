@@ -50,7 +50,7 @@ pub(super) struct Watcher<'r, 'c> {
     options: &'r Options,
     company: &'r mut Company<'c>,
     place: Place,
-    _lock: Lock,
+    lock: Lock,
     root: Root,
     inbox: Arc<Inbox>,
     ears: Ears,
@@ -59,6 +59,8 @@ pub(super) struct Watcher<'r, 'c> {
     /// A lock of git's that was waited for in vain: a dead process left it.
     dead_lock: Option<SystemTime>,
     record: Watching,
+    /// Whether others read of it what it says now; not where the disk was full.
+    written: bool,
     /// The clock in the vault's zone.
     stamps: Clock,
     trouble: Option<Trouble>,
@@ -106,7 +108,7 @@ impl<'r, 'c> Watcher<'r, 'c> {
             env,
             options,
             company,
-            _lock: lock,
+            lock,
             root: Root::of(&root),
             git_lock: grounds.git_dir.join("index.lock"),
             ears: Ears::open(Arc::new(grounds), Arc::clone(&inbox), most),
@@ -115,6 +117,7 @@ impl<'r, 'c> Watcher<'r, 'c> {
             dead_lock: None,
             place,
             record,
+            written: false,
             stamps: vault.clock.clone(),
             trouble: None,
             work_left: true,
@@ -181,7 +184,7 @@ impl<'r, 'c> Watcher<'r, 'c> {
         if let Some(why) = self.ears.why() {
             record.advice = Some(why.to_owned());
         }
-        let _ = self.place.write(record);
+        self.written = self.place.write(record).is_ok();
     }
 
     /// When what was heard is to be taken in: after a moment of quiet, or when it has gone on for long; a large change,
@@ -334,12 +337,12 @@ impl<'r, 'c> Watcher<'r, 'c> {
         }
         if !self.root.is_there() {
             self.inbox.put(Word::Everything);
-        } else if !Lock::is_held(&self.place.lock()) {
-            self._lock = claim(&self.place)?;
+        } else if !self.lock.stands_at(&self.place.lock()) {
+            // Thrown away with everything around it; another watcher may be there by now.
+            self.lock = claim(&self.place)?;
             self.write();
             self.inbox.lose();
-        } else if self.place.record().symlink_metadata().is_err() {
-            // It could not be written before: the disk was full.
+        } else if !self.written || self.place.record().symlink_metadata().is_err() {
             self.write();
         }
         let (wall, at) = self.clock;
@@ -393,8 +396,38 @@ fn claim(place: &Place) -> Result<Lock, Fault> {
         }
         Err(error) => return Err(error.into()),
     };
+    // First what the dead one said of itself: who asked it takes a question that is gone for an answered one, as long
+    // as the record says that it can be relied upon.
+    if let Err(why) = std::fs::remove_file(place.record())
+        && why.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(WatchError::Io { path: place.record(), why }.into());
+    }
     for ask in std::fs::read_dir(&asks).into_iter().flatten().flatten() {
         let _ = std::fs::remove_file(ask.path());
     }
     Ok(lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_dead_one_left_is_gone_before_the_next_is_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::in_derived(dir.path());
+        std::fs::create_dir_all(place.asks()).unwrap();
+        // A killed one could be relied upon, and somebody waited for its answer.
+        place.write(&Watching { ready: true, trusted: true, ..Watching::default() }).unwrap();
+        let ask = place.asks().join("1-0");
+        std::fs::write(&ask, []).unwrap();
+        assert_eq!(place.living(), None);
+        let lock = claim(&place).unwrap();
+        assert_eq!(place.living(), None, "what the dead one said is taken for what this one says");
+        assert!(!ask.exists());
+        assert!(claim(&place).unwrap_err().as_error().is::<WatchError>());
+        drop(lock);
+        claim(&place).unwrap();
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -393,15 +394,25 @@ fn each_work_tree_has_its_own_watcher() {
     is_as_anew(&env, &sandbox).unwrap();
 }
 
-/// Work of so many slices, which notes whether something else waited.
-struct Slices(Arc<Mutex<usize>>);
+/// Work that never ends by itself. Counts the slices that were begun and those that were ended.
+#[derive(Clone, Default)]
+struct Slices(Arc<[AtomicUsize; 2]>);
+
+impl Slices {
+    fn counts(&self) -> (usize, usize) {
+        // Ended first: one that ends in between must not look like one that is under way.
+        let ended = self.0[1].load(Ordering::SeqCst);
+        (self.0[0].load(Ordering::SeqCst), ended)
+    }
+}
 
 impl Background for Slices {
     fn slice(&mut self, _vault: &Vault<'_>, enough: &dyn Fn() -> bool) -> Result<Left, Fault> {
+        self.0[0].fetch_add(1, Ordering::SeqCst);
         while !enough() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        *self.0.lock().expect("a count") += 1;
+        self.0[1].fetch_add(1, Ordering::SeqCst);
         Ok(Left::More)
     }
 }
@@ -410,14 +421,20 @@ impl Background for Slices {
 fn what_can_wait_gives_way() {
     let sandbox = prepare();
     let env = env(&sandbox);
-    let count = Arc::new(Mutex::new(0));
-    let work: Box<dyn Background + Send> = Box::new(Slices(Arc::clone(&count)));
+    let slices = Slices::default();
+    let work: Box<dyn Background + Send> = Box::new(slices.clone());
     let running = Running::start_with(&sandbox, sandbox.vault(), quick(), Some(work));
     for round in 1..4 {
+        let mut begun = 0;
+        until("it works at what can wait", || {
+            let (now, ended) = slices.counts();
+            begun = now;
+            now > ended
+        });
         sandbox.write("a.md", format!("# A\n\nlion{round}\n"));
         // The slice would go on forever if nobody told it that somebody waits.
         catch_up(&env, &sandbox);
-        assert!(*count.lock().expect("a count") >= round);
+        assert!(slices.counts().1 >= begun, "answered in the midst of a slice");
     }
     assert_eq!(running.end(), Ok(()));
 }
