@@ -62,3 +62,23 @@ pub(super) fn question(query: &Query) -> Option<String> {
     let says = |text: &str| text.chars().any(char::is_alphanumeric);
     query.wanted.iter().any(|item| matches!(item, Item::Words(text) if says(text))).then(|| query.text())
 }
+
+/// Does two things, the first in a thread of its own where it is worth one.
+pub(super) fn beside<A: Send, B>(
+    worth: bool,
+    first: impl Fn() -> A + Sync,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    std::thread::scope(|scope| {
+        // Not in the pool: who waits there for a model to load would hold up what the model loads with.
+        let start = || std::thread::Builder::new().spawn_scoped(scope, &first).ok();
+        let thread = if worth { start() } else { None };
+        let second = second();
+        let first = match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Also where no thread is to be had.
+            None => first(),
+        };
+        (first, second)
+    })
+}

@@ -1,16 +1,18 @@
 //! Words and meaning together: each arm finds its best under the same filters, and they are fused.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fuse::{self, Candidate, DEPTH, FEWEST, LENDING, Plan};
 use super::{Arm, Finder};
 use crate::catalog::DocId;
-use crate::flow::meaning::{Dense, Meaning};
+use crate::flow::meaning::{Dense, DenseHit, Meaning};
 use crate::index::search::{self, Found, Hit};
-use crate::index::vectors::{Script, dot};
+use crate::index::vectors::{Scores, Script, dot};
 use crate::model::fault::Fault;
 
 /// What each arm says of a hit, with `--explain`.
@@ -72,36 +74,53 @@ impl Means {
     }
 }
 
+/// What is asked of the meaning, with what it has in common with every text.
+pub(super) struct Meant<'m> {
+    meaning: &'m Meaning,
+    means: Means,
+    script: Script,
+    /// The question's vector, seen from the mean of its language; none where it has no direction from there.
+    vector: Option<Vec<f32>>,
+    scores: Scores,
+}
+
+impl<'m> Meant<'m> {
+    /// Of a question and its vector.
+    pub(super) fn of(meaning: &'m Meaning, question: &str, vector: &[f32]) -> Meant<'m> {
+        let (means, script) = (Means::of(meaning), Script::of(question));
+        let vector = means.seen(vector, script);
+        let scores = vector.as_deref().map(|vector| meaning.scores(vector)).unwrap_or_default();
+        Meant { meaning, means, script, vector, scores }
+    }
+}
+
 impl Finder {
-    /// The best of both arms (or of the meaning alone), fused, best first. `question` is the question's vector.
+    /// The best of both arms (or of the meaning alone), fused, best first.
     pub(super) fn fused(
         &self,
-        meaning: &Meaning,
+        meant: &Meant<'_>,
         arm: Arm,
         narrowed: &search::Request<'_>,
         found: &Found,
-        question: (&str, &[f32]),
     ) -> Result<Vec<Candidate>, Fault> {
-        let means = Means::of(meaning);
-        let script = Script::of(question.0);
+        let Meant { meaning, means, script, vector, scores } = meant;
+        let (meaning, script) = (*meaning, *script);
         let plan = Plan { script, apart: means.apart, words: arm != Arm::Dense };
-        let Some(vector) = means.seen(question.1, script) else { return Ok(Vec::new()) };
-        let mut candidates = self.near(meaning, &means, (script, &vector), narrowed)?;
+        let Some(vector) = vector else { return Ok(Vec::new()) };
+        let mut candidates = self.near(meaning, means, (script, vector, scores), narrowed)?;
         if plan.words {
-            add(&mut candidates, found, script, meaning, &means, &vector);
+            add(&mut candidates, found, script, meaning, means, vector);
         }
         let path = |one: &Candidate| self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path);
+        let directions = RefCell::new(HashMap::new());
         // The direction of a memory as a whole.
         let direction = |one: &Candidate| {
-            let mut sum = vec![0f32; vector.len()];
-            for (_, other) in meaning.vectors_of(DocId(one.doc)) {
-                sum.iter_mut().zip(&other).for_each(|(sum, value)| *sum += value);
-            }
-            means.seen(&crate::flow::meaning::unit(sum)?, one.script)
+            let make = || means.seen(&meaning.direction(DocId(one.doc))?, one.script);
+            directions.borrow_mut().entry(one.doc).or_insert_with(make).clone()
         };
         fuse::fuse(&mut candidates, &plan);
         fuse::sort(&mut candidates, path);
-        if self.lent(meaning, &means, &vector, narrowed, &mut candidates)? {
+        if self.lent(meaning, means, vector, narrowed, &mut candidates)? {
             fuse::fuse(&mut candidates, &plan);
             fuse::sort(&mut candidates, path);
         }
@@ -136,13 +155,9 @@ impl Finder {
         }
         let mut known: HashMap<u64, f64> =
             candidates.iter().filter_map(|one| Some((one.doc, one.cosine?))).collect();
-        for (doc, _) in rows.values().flatten() {
-            if !known.contains_key(doc)
-                && let Some(cosine) = nearest_chunk(meaning, DocId(*doc), vector, means)
-            {
-                known.insert(*doc, cosine);
-            }
-        }
+        let mut others: Vec<u64> = rows.values().flatten().map(|(doc, _)| *doc).collect();
+        others.retain(|doc| !known.contains_key(doc));
+        known.extend(nearest_chunks(meaning, others, vector, means));
         fuse::lend(candidates, |doc| {
             let near = rows.get(&doc).into_iter().flatten();
             near.filter_map(|(doc, distance)| Some((*known.get(doc)?, *distance))).collect()
@@ -155,27 +170,29 @@ impl Finder {
         &self,
         meaning: &Meaning,
         means: &Means,
-        (script, vector): (Script, &[f32]),
+        (script, vector, scores): (Script, &[f32], &Scores),
         narrowed: &search::Request<'_>,
     ) -> Result<Vec<Candidate>, Fault> {
         let offsets = [0, 1].map(|at| -dot(vector, &means.by[at]));
         // The question's own language first: a memory that has texts in both stands once, by those.
         let mut groups = if means.apart { Script::ALL.map(Some).to_vec() } else { vec![None] };
         groups.sort_by_key(|only| *only != Some(script));
-        let scores = meaning.scores(vector);
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut seen = HashSet::new();
         for only in &groups {
-            let dense = Dense { vector, scores: Some(&scores), only: *only, offsets, count: DEPTH };
+            let dense = Dense { vector, scores: Some(scores), only: *only, offsets, count: DEPTH };
             let first = candidates.len();
-            for hit in meaning.nearest(&self.pair, &dense, narrowed)? {
-                if !seen.insert(hit.doc) {
-                    continue;
-                }
-                let mut one = Candidate::new(hit.doc.0, hit.ord, hit.script);
-                let chunk = meaning.vector_of(hit.doc, hit.ord);
-                one.cosine = chunk.and_then(|chunk| similar(&chunk, vector, means, hit.script));
-                candidates.push(one);
+            let mut hits = meaning.nearest(&self.pair, &dense, narrowed)?;
+            hits.retain(|hit| seen.insert(hit.doc));
+            let similar = |chunk: &mut Vec<f32>, hit: &DenseHit| {
+                let script = hit.script.index();
+                let there = meaning.read(hit.doc, hit.ord, chunk);
+                there.then(|| fuse::seen_cosine(chunk, &means.by[script], vector)).flatten()
+            };
+            let cosines: Vec<Option<f64>> =
+                hits.par_iter().with_min_len(64).map_init(Vec::new, similar).collect();
+            for (hit, cosine) in hits.iter().zip(cosines) {
+                candidates.push(Candidate { cosine, ..Candidate::new(hit.doc.0, hit.ord, hit.script) });
             }
             let group: &mut [Candidate] = &mut candidates[first..];
             group.sort_by(|a: &Candidate, b| b.cosine.unwrap_or(-1.0).total_cmp(&a.cosine.unwrap_or(-1.0)));
@@ -185,16 +202,25 @@ impl Finder {
     }
 }
 
-/// The cosine of a chunk and a question that is seen from its mean.
-fn similar(chunk: &[f32], question: &[f32], means: &Means, script: Script) -> Option<f64> {
-    means.seen(chunk, script).map(|seen| f64::from(dot(&seen, question)))
-}
-
-/// The cosine of a question and the nearest chunk of a memory.
-fn nearest_chunk(meaning: &Meaning, doc: DocId, question: &[f32], means: &Means) -> Option<f64> {
-    let script = meaning.script_of(doc)?;
-    let chunks = meaning.vectors_of(doc).filter_map(|(_, chunk)| similar(&chunk, question, means, script));
-    chunks.reduce(f64::max)
+/// The cosines of a question and the nearest chunk of each memory; those without vectors are left out.
+fn nearest_chunks(
+    meaning: &Meaning,
+    mut docs: Vec<u64>,
+    question: &[f32],
+    means: &Means,
+) -> HashMap<u64, f64> {
+    docs.sort_unstable();
+    docs.dedup();
+    let nearest = |chunk: &mut Vec<f32>, doc: u64| {
+        let mean = &means.by[meaning.script_of(DocId(doc))?.index()];
+        let mut best = None;
+        meaning.each_of(DocId(doc), chunk, |chunk| {
+            let cosine = fuse::seen_cosine(chunk, mean, question);
+            best = cosine.map_or(best, |cosine| Some(best.map_or(cosine, |best: f64| best.max(cosine))));
+        });
+        Some((doc, best?))
+    };
+    docs.into_par_iter().with_min_len(32).map_init(Vec::new, nearest).flatten().collect()
 }
 
 /// Adds what the words found.
@@ -207,6 +233,8 @@ fn add(
     vector: &[f32],
 ) {
     let known: HashMap<u64, usize> = candidates.iter().enumerate().map(|(at, one)| (one.doc, at)).collect();
+    let new = found.hits.iter().map(|hit| hit.doc).filter(|doc| !known.contains_key(doc)).collect();
+    let cosines = nearest_chunks(meaning, new, vector, means);
     for (rank, hit) in found.hits.iter().enumerate() {
         // What a run of the query adds is added anew when everything else is fused.
         let text = Some((rank + 1, hit.score - hit.bonus));
@@ -219,7 +247,7 @@ fn add(
         }
         let doc = DocId(hit.doc);
         let mut one = Candidate::new(hit.doc, hit.ord, meaning.script_of(doc).unwrap_or(script));
-        one.cosine = nearest_chunk(meaning, doc, vector, means);
+        one.cosine = cosines.get(&hit.doc).copied();
         one.text = text;
         one.run = hit.run;
         candidates.push(one);

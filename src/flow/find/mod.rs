@@ -37,6 +37,7 @@ use crate::store::files;
 pub use answer::{FindAnswer, FindHit, TermScore};
 use ask::{Asker, Lexical};
 pub use beside::Attachment;
+use hybrid::Meant;
 pub use hybrid::{ArmScore, Arms};
 pub use missing::Missing;
 pub use request::{Arm, FindError, FindRequest, Status};
@@ -208,25 +209,6 @@ impl Finder {
         self.search(vault, access, request, &asked, &freshness, lexical)
     }
 
-    /// What is needed to search by meaning too; else why it is not.
-    fn heard(&self, asked: &Asked, lexical: Option<Lexical>) -> Result<(&Meaning, Vec<f32>), Lexical> {
-        if let Some(lexical) = lexical {
-            return Err(lexical);
-        }
-        let (Some(meaning), Some(asker)) = (&self.meaning, &self.asker) else {
-            return Err(Lexical::by("the index was opened without a model"));
-        };
-        let question = asked.question.as_deref().ok_or_else(|| Lexical::by("the query has no free words"))?;
-        if meaning.embedded() == 0 {
-            if meaning.pending() <= FEW {
-                // Little waits, and was not embedded: the model may say why.
-                locked(asker).vector(question)?;
-            }
-            return Err(Lexical::by("nothing is embedded yet (`runebook reindex` does it)"));
-        }
-        Ok((meaning, locked(asker).vector(question)?))
-    }
-
     /// Searches for just what was asked; also says whether a word of it stands nowhere.
     fn search_once(
         &self,
@@ -245,13 +227,13 @@ impl Finder {
         let hybrid = lexical.is_none() && self.has_meaning() && asked.question.is_some();
         let ((side, mut found, fused), veiled) =
             self.narrowed(vault, access, request, asked, |side, narrowed| {
-                // Words first: meanwhile the model may still be loading.
                 let depth = if hybrid { narrowed.limit.max(fuse::DEPTH) } else { narrowed.limit };
-                let found = pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of)?;
-                let fused = self.heard(asked, lexical).map(|(meaning, vector)| {
-                    let question = (asked.question.as_deref().unwrap_or_default(), vector.as_slice());
-                    self.fused(meaning, request.arm, narrowed, &found, question)
-                });
+                let by_words = || pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of);
+                // The question is understood while its words are looked for: the model may still be loading.
+                let arms = self.meaning.as_ref().zip(self.asker.as_deref());
+                let (meant, found) = ask::beside(hybrid, || heard(arms, asked, lexical.as_ref()), by_words);
+                let found = found?;
+                let fused = meant.map(|meant| self.fused(&meant, request.arm, narrowed, &found));
                 Ok((side, found, fused))
             })?;
         let mode = match (&fused, request.arm) {
@@ -360,6 +342,28 @@ impl Finder {
         )?;
         Ok((done, veiled))
     }
+}
+
+/// What is asked of the meaning; else why it is not asked.
+fn heard<'m>(
+    arms: Option<(&'m Meaning, &Mutex<Asker>)>,
+    asked: &Asked,
+    lexical: Option<&Lexical>,
+) -> Result<Meant<'m>, Lexical> {
+    if let Some(lexical) = lexical {
+        return Err(lexical.clone());
+    }
+    let (meaning, asker) = arms.ok_or_else(|| Lexical::by("the index was opened without a model"))?;
+    let question = asked.question.as_deref().ok_or_else(|| Lexical::by("the query has no free words"))?;
+    if meaning.embedded() == 0 {
+        if meaning.pending() <= FEW {
+            // Little waits, and was not embedded: the model may say why.
+            locked(asker).vector(question)?;
+        }
+        return Err(Lexical::by("nothing is embedded yet (`runebook reindex` does it)"));
+    }
+    let vector = locked(asker).vector(question)?;
+    Ok(Meant::of(meaning, question, &vector))
 }
 
 /// What of the request is about the index.

@@ -1,12 +1,12 @@
 //! The arm of a search that goes by meaning.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Meaning;
 use crate::catalog::DocId;
 use crate::flow::sync::Pair;
 use crate::index::search::{self, Address};
-use crate::index::vectors::{Question, Row, Scores, Script};
+use crate::index::vectors::{Found, Question, Row, Scores, Script, wider};
 use crate::model::fault::Fault;
 
 /// What is looked for by meaning.
@@ -55,17 +55,22 @@ impl Meaning {
     ) -> Result<Vec<DenseHit>, Fault> {
         let made = if dense.scores.is_none() { self.store.scores(dense.vector) } else { Default::default() };
         let scores = dense.scores.unwrap_or(&made);
+        let mut offsets = dense.offsets;
+        for script in Script::ALL.iter().filter(|script| dense.only.is_some_and(|only| only != **script)) {
+            offsets[script.index()] = f32::NEG_INFINITY;
+        }
+        let wanted = wider(dense.count);
         let mut hits = pair.text.sieve(request, |pass| {
-            let mut rows = dense.count.saturating_mul(3).max(30);
+            let mut count = wanted.saturating_mul(2);
             loop {
-                let question = Question { vector: dense.vector, offsets: dense.offsets, count: rows };
-                let found = self.store.pick(&question, scores, |row| self.passes(row, dense.only, pass));
-                let best = self.best(&found, pass);
+                let question = Question { vector: dense.vector, offsets, count };
+                let sketch = self.store.sketch(&question, scores, |row| self.passes(row, pass));
+                let rows = self.rows_of_first(&sketch, wanted, pass);
                 // Memories with many chunks may have taken the places of others.
-                if best.len() >= dense.count || found.len() < rows || rows >= MOST_ROWS {
-                    return best;
+                if rows < sketch.len() || sketch.len() < count || count >= MOST_ROWS {
+                    return self.best(&self.store.scored(&question, &sketch[..rows]), pass);
                 }
-                rows *= 4;
+                count *= 4;
             }
         })?;
         let path_of = |doc: DocId| pair.catalog.doc(doc).ok().flatten().map(|row| row.path);
@@ -82,17 +87,29 @@ impl Meaning {
         Ok(hits)
     }
 
-    fn passes(&self, row: Row, only: Option<Script>, pass: &mut dyn FnMut(Address) -> bool) -> bool {
-        only.is_none_or(|script| self.store.script(row) == script)
-            && self.owners(row).any(|(_, _, address)| pass(address))
+    fn passes(&self, row: Row, pass: &mut dyn FnMut(Address) -> bool) -> bool {
+        self.owners(row).any(|(_, _, address)| pass(address))
+    }
+
+    /// How many of the first rows so many memories have between them; all rows where they are fewer.
+    fn rows_of_first(
+        &self,
+        sketch: &[Found],
+        memories: usize,
+        pass: &mut dyn FnMut(Address) -> bool,
+    ) -> usize {
+        let mut seen = HashSet::new();
+        for (at, found) in sketch.iter().enumerate() {
+            seen.extend(self.owners(found.row).filter(|owner| pass(owner.2)).map(|owner| owner.0));
+            if seen.len() >= memories {
+                return at + 1;
+            }
+        }
+        sketch.len()
     }
 
     /// The best chunk of each memory.
-    fn best(
-        &self,
-        found: &[crate::index::vectors::Found],
-        pass: &mut dyn FnMut(Address) -> bool,
-    ) -> Vec<DenseHit> {
+    fn best(&self, found: &[Found], pass: &mut dyn FnMut(Address) -> bool) -> Vec<DenseHit> {
         let mut best: HashMap<u64, DenseHit> = HashMap::new();
         for found in found {
             let script = self.store.script(found.row);

@@ -153,9 +153,21 @@ impl Meaning {
         Ok(Meaning { store, rows, places, owners, starts, addresses, pending, barred })
     }
 
-    /// The vectors of a document's chunks, with their numbers in it: of one that has very many, the first ones.
-    pub(super) fn vectors_of(&self, doc: DocId) -> impl Iterator<Item = (u64, Vec<f32>)> {
-        self.rows_of(doc).filter_map(|(ord, row)| Some((ord, self.store.vector(row)?)))
+    /// Calls `each` with the vectors of a document's chunks: of one that has very many, the first ones. `vector` is
+    /// where they are read into.
+    pub(super) fn each_of(&self, doc: DocId, vector: &mut Vec<f32>, mut each: impl FnMut(&[f32])) {
+        for (_, row) in self.rows_at(doc).take(MOST_CHUNKS) {
+            if self.store.read(row, vector) {
+                each(vector);
+            }
+        }
+    }
+
+    /// The direction of a document as a whole: of length one; none where it has none.
+    pub(super) fn direction(&self, doc: DocId) -> Option<Vec<f32>> {
+        let mut sum: Vec<f32> = Vec::new();
+        self.each_of(doc, &mut Vec::new(), |vector| add(&mut sum, vector));
+        unit(sum)
     }
 
     /// Where the chunks are in the text index.
@@ -163,18 +175,14 @@ impl Meaning {
         &self.addresses
     }
 
-    /// The vector of a chunk.
-    pub(super) fn vector_of(&self, doc: DocId, ord: u64) -> Option<Vec<f32>> {
-        self.rows_at(doc).find(|(at, _)| *at == ord).and_then(|(_, row)| self.store.vector(row))
+    /// Reads the vector of a chunk. Says whether it has one.
+    pub(super) fn read(&self, doc: DocId, ord: u64, into: &mut Vec<f32>) -> bool {
+        self.rows_at(doc).find(|(at, _)| *at == ord).is_some_and(|(_, row)| self.store.read(row, into))
     }
 
     /// The main script of a document; none where none of its chunks has a vector.
     pub(super) fn script_of(&self, doc: DocId) -> Option<Script> {
         self.rows_at(doc).next().map(|(_, row)| self.store.script(row))
-    }
-
-    fn rows_of(&self, doc: DocId) -> impl Iterator<Item = (u64, Row)> {
-        self.rows_at(doc).take(MOST_CHUNKS)
     }
 
     fn rows_at(&self, doc: DocId) -> impl Iterator<Item = (u64, Row)> {
@@ -231,8 +239,7 @@ impl Meaning {
         let rows = keys.iter().filter(|key| self.store.holds(**key)).filter_map(|key| self.store.row(*key));
         let mut sum: Vec<f32> = Vec::new();
         for vector in rows.filter_map(|row| self.store.vector(row)) {
-            sum.resize(vector.len(), 0.0);
-            sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
+            add(&mut sum, &vector);
         }
         unit(sum)
     }
@@ -241,6 +248,11 @@ impl Meaning {
 /// Whether a reader may know how many texts there are, whoever's they be.
 pub(super) fn knows_all(access: &Access) -> bool {
     !access.is_agent() && !access.is_narrow()
+}
+
+fn add(sum: &mut Vec<f32>, vector: &[f32]) {
+    sum.resize(vector.len(), 0.0);
+    sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
 }
 
 /// A vector made of length one; none where it has no direction.

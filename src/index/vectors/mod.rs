@@ -36,7 +36,7 @@ use table::Table;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::{Digest, TextKey};
 
-pub use scan::{Found, Question, Scores, dot};
+pub use scan::{Found, Question, Scores, dot, wider};
 pub use script::Script;
 
 /// The steps of a change at which a test can kill the process, in order.
@@ -349,8 +349,14 @@ impl Vectors {
     /// A row's vector, with the precision of 16-bit floats; none if it is damaged.
     #[must_use]
     pub fn vector(&self, row: Row) -> Option<Vec<f32>> {
+        let mut vector = Vec::new();
+        self.read(row, &mut vector).then_some(vector)
+    }
+
+    /// As [`Vectors::vector`], into a vector that is there already. Says whether the row is whole.
+    pub fn read(&self, row: Row, into: &mut Vec<f32>) -> bool {
         let (segment, at) = self.place(row);
-        segment.vector(at)
+        segment.read(at, into)
     }
 
     /// The mean of the vectors of a script, and of how many. Rows that died since their segment was written still

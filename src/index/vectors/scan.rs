@@ -1,8 +1,9 @@
 //! Exact search: every row is looked at.
 //!
 //! The scan multiplies 8-bit rows with the question's 8-bit form, sixteen or more at a time (the processor's widest
-//! instructions are chosen as the program runs) and on all processors, and keeps a quarter more than are wanted, two
-//! hundred at least. Those are scored with their 16-bit rows. What a row's rounding adds to a score is far less than what
+//! instructions are chosen as the program runs) and on all processors, notes the best of every few rows, so that most
+//! rows need not be looked at again, and keeps a quarter more than are wanted, two hundred at least. Those are scored
+//! with their 16-bit rows. What a row's rounding adds to a score is far less than what
 //! lies between the last that is wanted and the last that is kept, so the answer is that of a search with full precision;
 //! a test and the benchmark compare the two.
 
@@ -19,9 +20,16 @@ const FEWEST: usize = 200;
 /// Rows that are multiplied at once.
 const TILE: usize = 256;
 
+/// Of how many rows the best is noted.
+const BLOCK: usize = 32;
+
 /// What the 8-bit forms say of every row, in the order of the rows.
 #[derive(Debug, Clone, Default)]
-pub struct Scores(Vec<f32>);
+pub struct Scores {
+    scores: Vec<f32>,
+    /// The best score of each script among [`BLOCK`] rows of a segment, by segment.
+    peaks: Vec<Vec<[f32; 2]>>,
+}
 
 /// What is looked for.
 #[derive(Debug, Clone)]
@@ -29,7 +37,8 @@ pub struct Question<'q> {
     /// The vector, of length 1 where scores are to be cosines.
     pub vector: &'q [f32],
     /// What is added to the score of every row of a script, in the order of [`super::Script::ALL`]. Zero for plain cosines;
-    /// with `-vector · mean` of each script, rows compare as their distances from their own script's mean do.
+    /// with `-vector · mean` of each script, rows compare as their distances from their own script's mean do. Negative
+    /// infinity leaves a script out.
     pub offsets: [f32; 2],
     /// How many rows are wanted.
     pub count: usize,
@@ -59,7 +68,9 @@ impl Vectors {
     ///
     /// A vector of another length finds nothing.
     pub fn scan(&self, question: &Question<'_>, pass: impl FnMut(Row) -> bool) -> Vec<Found> {
-        self.pick(question, &self.scores(question.vector), pass)
+        let mut found = self.scored(question, &self.sketch(question, &self.scores(question.vector), pass));
+        found.truncate(question.count);
+        found
     }
 
     /// Multiplies every row with a vector: the part of a scan that is the same for all questions with that vector.
@@ -71,13 +82,16 @@ impl Vectors {
         let (step, bytes) = quantised(vector);
         let bytes: Vec<i16> = bytes.into_iter().map(i16::from).collect();
         let mut scores = vec![0f32; self.row_count()];
+        let mut peaks = Vec::with_capacity(self.segments.len());
         let mut rest = scores.as_mut_slice();
         for segment in &self.segments {
             let (these, others) = rest.split_at_mut(segment.scales.len().min(rest.len()));
             rest = others;
-            let tiles = segment.all_bytes().par_chunks(TILE * bytes.len());
-            tiles.zip(segment.scales.par_chunks(TILE)).zip(these.par_chunks_mut(TILE)).for_each(
-                |((tile, scales), scores)| {
+            let mut best = vec![[f32::NEG_INFINITY; 2]; these.len().div_ceil(BLOCK)];
+            let rows = segment.scales.par_chunks(TILE).zip(segment.scripts().par_chunks(TILE));
+            let out = these.par_chunks_mut(TILE).zip(best.par_chunks_mut(TILE / BLOCK));
+            segment.all_bytes().par_chunks(TILE * bytes.len()).zip(rows).zip(out).for_each(
+                |((tile, (scales, scripts)), (scores, peaks))| {
                     let mut products = [0i32; TILE];
                     let products = &mut products[..scores.len()];
                     Arch::new().dispatch(
@@ -87,50 +101,82 @@ impl Vectors {
                     for ((score, product), scale) in scores.iter_mut().zip(&*products).zip(scales) {
                         *score = *product as f32 * (scale * step);
                     }
+                    let blocks = scores.chunks(BLOCK).zip(scripts.chunks(BLOCK));
+                    for (peak, (scores, scripts)) in peaks.iter_mut().zip(blocks) {
+                        for (score, script) in scores.iter().zip(scripts) {
+                            let peak = &mut peak[usize::from(*script).min(1)];
+                            *peak = peak.max(*score);
+                        }
+                    }
                 },
             );
+            peaks.push(best);
         }
-        Scores(scores)
+        Scores { scores, peaks }
     }
 
-    /// As [`Vectors::scan`], with the scores of the question's vector.
-    pub fn pick(
+    /// The rows that a scan looks at closely, in the order of what the 8-bit forms say: [`wider`] than are wanted. `scores`
+    /// are those of the question's vector.
+    pub fn sketch(
         &self,
         question: &Question<'_>,
         scores: &Scores,
         mut pass: impl FnMut(Row) -> bool,
     ) -> Vec<Found> {
-        if question.count == 0 || scores.0.len() != self.row_count() {
+        if question.count == 0 || scores.scores.len() != self.row_count() {
             return Vec::new();
         }
-        let wanted = question.count.saturating_add(question.count / WIDER).max(FEWEST);
-        let mut best = Best { wanted, heap: Vec::new(), least: f32::NEG_INFINITY };
-        for (segment, base) in self.segments.iter().zip(&self.bases) {
-            let scores = scores.0.get(*base as usize..).unwrap_or_default();
-            for (at, (score, script)) in scores.iter().zip(segment.scripts()).enumerate() {
-                let score = score + question.offsets[usize::from(*script).min(1)];
-                if score > best.least {
-                    let row = Row(base + at as u32);
-                    if !self.is_dead(row) && pass(row) {
-                        best.take(Found { row, score });
+        let mut best = Best { wanted: wider(question.count), heap: Vec::new(), least: f32::NEG_INFINITY };
+        for ((segment, base), peaks) in self.segments.iter().zip(&self.bases).zip(&scores.peaks) {
+            let scores = scores.scores.get(*base as usize..).unwrap_or_default();
+            let blocks = scores.chunks(BLOCK).zip(segment.scripts().chunks(BLOCK));
+            for (at, (peak, (scores, scripts))) in peaks.iter().zip(blocks).enumerate() {
+                if peak.iter().zip(question.offsets).all(|(peak, offset)| peak + offset <= best.least) {
+                    continue;
+                }
+                for (place, (score, script)) in scores.iter().zip(scripts).enumerate() {
+                    let score = score + question.offsets[usize::from(*script).min(1)];
+                    if score > best.least {
+                        let row = Row(base + (at * BLOCK + place) as u32);
+                        if !self.is_dead(row) && pass(row) {
+                            best.take(Found { row, score });
+                        }
                     }
                 }
             }
         }
-        self.rescored(question, best.heap)
+        best.heap.sort_by(in_order);
+        best.heap
     }
 
-    fn rescored(&self, question: &Question<'_>, candidates: Vec<Found>) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::with_capacity(candidates.len());
-        for candidate in candidates {
-            let Some(vector) = self.vector(candidate.row) else { continue };
-            let offset = question.offsets[self.script(candidate.row).index()];
-            found.push(Found { row: candidate.row, score: dot(question.vector, &vector) + offset });
-        }
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
-        found.truncate(question.count);
+    /// Rows with the scores of their 16-bit forms, best first, equal ones in their order. Damaged ones are left out.
+    #[must_use]
+    pub fn scored(&self, question: &Question<'_>, rows: &[Found]) -> Vec<Found> {
+        let mut found: Vec<Found> = rows
+            .par_iter()
+            .with_min_len(64)
+            .map_init(Vec::new, |vector, candidate| {
+                if !self.read(candidate.row, vector) {
+                    return None;
+                }
+                let offset = question.offsets[self.script(candidate.row).index()];
+                Some(Found { row: candidate.row, score: dot(question.vector, vector) + offset })
+            })
+            .flatten()
+            .collect();
+        found.sort_by(in_order);
         found
     }
+}
+
+/// How many of the best by their 8-bit forms are looked at closely for so many that are wanted.
+#[must_use]
+pub fn wider(count: usize) -> usize {
+    count.saturating_add(count / WIDER).max(FEWEST)
+}
+
+fn in_order(a: &Found, b: &Found) -> std::cmp::Ordering {
+    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
 }
 
 /// The product of two vectors of one length: of vectors of length one their cosine.

@@ -302,16 +302,22 @@ impl Segment {
         check_of(self.key(row), self.halves(row)) == self.check(row)
     }
 
-    /// A row's vector, unless it is damaged.
-    pub(super) fn vector(&self, row: usize) -> Option<Vec<f32>> {
+    /// Reads a row's vector. Says whether it is whole; what is read then is nothing.
+    pub(super) fn read(&self, row: usize, into: &mut Vec<f32>) -> bool {
+        into.clear();
         if !self.is_whole(row) {
-            return None;
+            return false;
         }
-        let halves: Vec<f16> =
-            self.halves(row).chunks_exact(2).map(|two| f16::from_le_bytes([two[0], two[1]])).collect();
-        let mut vector = vec![0.0; halves.len()];
-        halves.convert_to_f32_slice(&mut vector);
-        Some(vector)
+        into.resize(self.dimensions, 0.0);
+        let mut halves = [f16::ZERO; 64];
+        for (part, out) in self.halves(row).chunks(2 * halves.len()).zip(into.chunks_mut(halves.len())) {
+            let halves = &mut halves[..out.len()];
+            for (half, two) in halves.iter_mut().zip(part.chunks_exact(2)) {
+                *half = f16::from_le_bytes([two[0], two[1]]);
+            }
+            halves.convert_to_f32_slice(out);
+        }
+        true
     }
 
     /// The sum of the rows of a script.
