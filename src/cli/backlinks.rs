@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let reader = session.reader(&vault, None)?;
-    let of = session.target(&reader, Some(&args.uri))?.uri;
+    let of = session.target_today(&reader, &args.uri)?.uri;
     let mut answer = links::backlinks(&reader, &of, &Bar::new(session))?;
     if args.rel.is_some() {
         answer.links.retain(|link| link.relation == args.rel);

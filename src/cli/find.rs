@@ -264,7 +264,16 @@ fn marked(hit: &FindHit, session: &Session<'_>) -> String {
 }
 
 fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>) {
-    let what = if request.query.trim().is_empty() {
+    let narrow = !request.types.is_empty()
+        || !request.tags.is_empty()
+        || !request.paths.is_empty()
+        || request.since.is_some()
+        || request.until.is_some()
+        || request.query.contains(':');
+    let empty = request.query.trim().is_empty();
+    let what = if empty && narrow {
+        "nothing passes the filters".to_owned()
+    } else if empty {
         "nothing was asked".to_owned()
     } else {
         format!("nothing found for `{}`", shortened(&answer.query))
@@ -278,13 +287,9 @@ fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>
             _ => "searched the files here",
         }
     ));
-    let narrow = !request.types.is_empty()
-        || !request.tags.is_empty()
-        || !request.paths.is_empty()
-        || request.since.is_some()
-        || request.until.is_some()
-        || request.query.contains(':');
-    let hint = if request.query.trim().is_empty() {
+    let hint = if empty && narrow {
+        "`runebook ls` and `runebook tree` show what there is"
+    } else if empty {
         "say what to look for: `runebook find window seats`"
     } else if narrow {
         "try it without the filters, or `runebook grep` for the exact letters"

@@ -54,7 +54,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let vault = session.vault()?;
     let reader = session.reader(&vault, None)?;
     let from = match args.at.as_ref().or(args.from.as_ref()) {
-        Some(from) => Some(session.target(&reader, Some(from))?.uri.path),
+        Some(from) => Some(session.target_today(&reader, from)?.uri.path),
         None => None,
     };
     let request = GraphRequest { from, depth: args.depth, relation: args.rel };

@@ -236,6 +236,15 @@ impl<'e> Session<'e> {
         }
     }
 
+    /// What was named, for a verb that knows the vault only as it stands.
+    pub(crate) fn target_today(&self, reader: &Reader<'_, '_>, text: &str) -> Result<Target, Fault> {
+        let target = self.target(reader, Some(text))?;
+        match &target.uri.rev {
+            Some(_) => Err(OlderState(target.uri.to_string()).into()),
+            None => Ok(target),
+        }
+    }
+
     /// What was named, or the root.
     pub(crate) fn target_or_root(
         &self,
@@ -283,6 +292,21 @@ impl Explain for NoDirectory {
 
     fn hint(&self) -> Option<String> {
         Some("`-C` takes the directory of a vault, or one in it".to_owned())
+    }
+}
+
+/// An address of an older state, for a verb that knows none.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is an address in an older state, and links are known of the vault as it stands only")]
+struct OlderState(String);
+
+impl Explain for OlderState {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("leave `?rev=…` away; `runebook cat` shows what links stood there then".to_owned())
     }
 }
 

@@ -191,8 +191,8 @@ impl Output {
     pub(crate) fn fault(&mut self, fault: &Fault) {
         if self.json {
             let mut value = serde_json::json!({ "error": {
-                "message": fault.to_string(),
-                "hint": fault.hint(),
+                "message": bounded(&fault.to_string()),
+                "hint": fault.hint().map(|hint| bounded(&hint).into_owned()),
                 "exit_status": fault.kind().exit_status(),
             }});
             if !fault.details().is_empty() {
@@ -204,10 +204,10 @@ impl Output {
         if self.color_errors {
             let style = Tone::Bad.style();
             self.settle();
-            err_line(&format!("{style}error:{style:#} {}", one_line(&fault.to_string())));
+            err_line(&format!("{style}error:{style:#} {}", one_line(&bounded(&fault.to_string()))));
             if let Some(hint) = hint {
                 let style = Tone::Good.style();
-                err_line(&format!("{style}hint:{style:#} {}", one_line(&hint)));
+                err_line(&format!("{style}hint:{style:#} {}", one_line(&bounded(&hint))));
             }
         } else {
             self.settle();
@@ -258,10 +258,21 @@ impl Output {
 
 /// An error for people, without colours: a line, and one for the hint. Whatever names stand in them, they stay that.
 pub(crate) fn complain(message: &str, hint: Option<&str>) {
-    err_line(&format!("error: {}", one_line(message)));
+    err_line(&format!("error: {}", one_line(&bounded(message))));
     if let Some(hint) = hint {
-        err_line(&format!("hint: {}", one_line(hint)));
+        err_line(&format!("hint: {}", one_line(&bounded(hint))));
     }
+}
+
+/// A sentence without the middle of what is far too long to be read in it: a name of 100 kB that was typed.
+fn bounded(text: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 2_000;
+    const END: usize = 200;
+    if text.len() <= MOST {
+        return text.into();
+    }
+    let (begin, end) = (text.floor_char_boundary(MOST - END), text.ceil_char_boundary(text.len() - END));
+    format!("{}… ({} bytes more) …{}", &text[..begin], end - begin, &text[end..]).into()
 }
 
 pub(crate) fn err_line(text: &str) {
@@ -290,6 +301,14 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_stays_one_that_can_be_read() {
+        assert_eq!(bounded("short"), "short");
+        let long = bounded(&format!("`{}` is no date", "座".repeat(40_000))).into_owned();
+        assert!(long.starts_with("`座座") && long.ends_with("座` is no date"), "{long}");
+        assert!(long.len() < 2_100 && long.contains("bytes more"), "{long}");
+    }
 
     #[test]
     fn nothing_of_a_vault_is_obeyed_by_a_terminal() {

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let reader = session.reader(&vault, None)?;
+    let reader = session.reader_at(&vault, None, Some(&args.uri))?;
     let target = session.target(&reader, Some(&args.uri))?;
     if target.kind == Stands::Directory {
         return Err(NotAMemory(target.uri.to_string()).into());

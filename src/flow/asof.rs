@@ -3,7 +3,7 @@
 //! One place for every command that takes `--rev` or an address with `?rev=`.
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use jiff::{Timestamp, ToSpan as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -279,10 +279,9 @@ fn read_moment(text: &str, zone: &TimeZone, now: Timestamp) -> Option<i64> {
         "前天" => day(2),
         _ => None,
     };
-    if let Some(date) = named.or_else(|| day::whole(text)) {
-        // The day included.
-        let next = zone.to_zoned_datetime(date.tomorrow().ok()?.at(0, 0, 0, 0)).ok()?;
-        return Some(next.timestamp().as_second() - 1);
+    if let Some(date) = named.or_else(|| day::whole(text)).or_else(|| far(text)) {
+        // The day included; none follows the calendar's last.
+        return Some(date.tomorrow().map_or(i64::MAX, |next| day::start(next, zone) - 1));
     }
     let unit = text.chars().next_back()?;
     let hours = match unit {
@@ -295,8 +294,13 @@ fn read_moment(text: &str, zone: &TimeZone, now: Timestamp) -> Option<i64> {
         }
         _ => return None,
     };
-    let count: u32 = text.strip_suffix(unit)?.parse().ok()?;
-    now.checked_sub(SignedDuration::from_hours(i64::from(count) * hours)).ok().map(Timestamp::as_second)
+    let count = day::count(text.strip_suffix(unit)?)?;
+    Some(now.as_second().saturating_sub(count.saturating_mul(hours * 3600)))
+}
+
+/// A day of a year that nobody writes down as one.
+fn far(text: &str) -> Option<jiff::civil::Date> {
+    text.parse().ok().filter(|_| text.len() == "2026-11-28".len())
 }
 
 /// Main's commit as of a moment: the newest of its first-parent line that was made until then.
@@ -355,9 +359,8 @@ mod tests {
     fn moments_in_many_forms() {
         let now: Timestamp = "2026-11-30T10:00:00Z".parse().unwrap();
         let zone = TimeZone::fixed(jiff::tz::offset(8));
-        let read = |text: &str| {
-            read_moment(text, &zone, now).map(|at| Timestamp::from_second(at).unwrap().to_string())
-        };
+        let seconds = |text: &str| read_moment(text, &zone, now);
+        let read = |text: &str| seconds(text).map(|at| Timestamp::from_second(at).unwrap().to_string());
         assert_eq!(read("2026-11-28").unwrap(), "2026-11-28T15:59:59Z", "the day included");
         assert_eq!(read("2026年11月28日").unwrap(), "2026-11-28T15:59:59Z");
         assert_eq!(read("yesterday").unwrap(), "2026-11-29T15:59:59Z");
@@ -371,9 +374,13 @@ mod tests {
         assert_eq!(read("2026-11-28T10:00:00Z").unwrap(), "2026-11-28T10:00:00Z");
         assert_eq!(read("2026-11-28T10:00:00").unwrap(), "2026-11-28T02:00:00Z");
         assert_eq!(read("2026-11-28 10:00").unwrap(), "2026-11-28T02:00:00Z");
-        for none in ["", "d", "main", "HEAD~3", "2026", "-3d", "4294967296d", "10:00", "deadbeef"] {
+        for none in ["", "d", "main", "HEAD~3", "2026", "-3d", "10:00", "deadbeef"] {
             assert_eq!(read(none), None, "{none}");
         }
-        assert_eq!(read("4294967295w"), None, "before all time");
+        for long_ago in ["4294967296d", "4294967295w", "99999999999999999999h"] {
+            assert!(seconds(long_ago).unwrap() < Timestamp::MIN.as_second(), "{long_ago}");
+        }
+        assert!(seconds("9999-12-31").unwrap() >= Timestamp::MAX.as_second());
+        assert!(seconds("0001-01-01").unwrap() < 0);
     }
 }

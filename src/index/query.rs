@@ -59,6 +59,7 @@ pub fn parse(text: &str) -> Query {
             rest = &rest[first.len_utf8()..];
         }
         let (item, behind) = item(rest);
+        query.remark(&rest[..rest.len() - behind.len()], item.as_ref());
         rest = behind;
         let Some(item) = item else { continue };
         let list = if negated { &mut query.unwanted } else { &mut query.wanted };
@@ -105,6 +106,12 @@ fn item(text: &str) -> (Option<Item>, &str) {
 fn filled(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Whether what begins with a quote ends with its other half.
+fn closed(text: &str) -> bool {
+    let close = |first: char| QUOTES.iter().find(|(open, _)| *open == first).map(|(_, close)| *close);
+    text.chars().next().and_then(close).is_some_and(|close| text.chars().skip(1).any(|c| c == close))
 }
 
 fn quoted(text: &str) -> Option<(&str, &str)> {
@@ -288,7 +295,35 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS[usize::from(BY_FIRST[first])..usize::from(BY_FIRST[first + 1])].binary_search(&bare).is_ok()
 }
 
+/// Filters that are no part of a query, but options of whoever asks.
+const OPTIONS: [&str; 4] = ["since", "until", "status", "rev"];
+
 impl Query {
+    /// Says of a part of the query what its writer may take it for, from other search programs, and it is not.
+    fn remark(&mut self, typed: &str, item: Option<&Item>) {
+        let note = match item {
+            Some(Item::Phrase(_)) if !closed(typed) => {
+                "a quote is not closed, so everything behind it was sought as it stands there".to_owned()
+            }
+            Some(Item::Words(word)) if matches!(word.as_str(), "AND" | "OR" | "NOT") => {
+                format!("`{word}` is a word like any other; `-word` leaves out what has a word")
+            }
+            Some(Item::Words(word)) if word.contains('*') && word.contains(char::is_alphanumeric) => {
+                "`*` stands for nothing among words: write them whole, or use `runebook grep`".to_owned()
+            }
+            Some(Item::Words(word)) => match word.split_once([':', '：']) {
+                Some((name, value)) if OPTIONS.contains(&name) && !value.is_empty() => {
+                    format!("`{name}:` is a word like any other; the filter is an option, `--{name}`")
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// The words and phrases that are looked for, in their order.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.wanted.iter().filter_map(|item| match item {
@@ -361,6 +396,26 @@ mod tests {
             assert!(query.wanted.iter().all(|i| matches!(i, Item::Words(_) | Item::Phrase(_))), "{text}");
         }
         assert_eq!(parse(&"很长".repeat(50_000)).notes.len(), 1);
+    }
+
+    #[test]
+    fn what_other_programs_would_make_of_it_is_remarked() {
+        let notes = |text: &str| parse(text).notes;
+        for (text, has) in [
+            ("\"window seats", "is not closed"),
+            ("seats 「靠窗", "is not closed"),
+            ("window AND seats", "`AND` is a word"),
+            ("seats NOT window", "`-word`"),
+            ("win* seats", "`*` stands for nothing"),
+            ("seats since:7d", "`--since`"),
+        ] {
+            assert!(notes(text).iter().any(|note| note.contains(has)), "{text}: {:?}", notes(text));
+        }
+        for text in ["\"window seats\"", "seats\"", "and or not", "2 * 3", "*", "title:seats", "since: when"]
+        {
+            assert_eq!(notes(text), [""; 0], "{text}");
+        }
+        assert_eq!(notes(&"AND NOT ".repeat(100)).len(), 2);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Days as people write them: in the names of files, and in the fields of other programs.
 
+use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// What may stand between the numbers of a date.
 fn is_gap(c: char) -> bool {
@@ -69,6 +71,21 @@ pub fn leading(text: &str) -> Option<Date> {
     date_at(&chars, 0).map(|(date, _)| date)
 }
 
+/// A count of days or hours as it is typed: digits alone. One that no number holds is the largest.
+#[must_use]
+pub fn count(text: &str) -> Option<i64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(i64::MAX))
+}
+
+/// When a day begins, in seconds since 1970. The last days of the calendar, which no clock will show, begin when time
+/// ends.
+#[must_use]
+pub fn start(date: Date, zone: &TimeZone) -> i64 {
+    let outside = if date.year() > 0 { Timestamp::MAX } else { Timestamp::MIN };
+    zone.to_zoned_datetime(date.at(0, 0, 0, 0)).map_or(outside, |at| at.timestamp()).as_second()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +109,19 @@ mod tests {
         {
             assert_eq!(date(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn counts_and_days_without_end() {
+        assert_eq!((count("7"), count("4294967296")), (Some(7), Some(4_294_967_296)));
+        assert_eq!(count("99999999999999999999"), Some(i64::MAX));
+        assert_eq!(
+            (count(""), count("-1"), count("+1"), count("1.5"), count("７")),
+            (None, None, None, None, None)
+        );
+        assert_eq!(start(Date::MAX, &TimeZone::UTC), Timestamp::MAX.as_second());
+        assert_eq!(start(Date::MIN, &TimeZone::fixed(jiff::tz::offset(25))), Timestamp::MIN.as_second());
+        assert_eq!(start(Date::constant(1970, 1, 2), &TimeZone::UTC), 86_400);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{Asked, FindAnswer, FindRequest, Finder, request};
 use crate::flow::sync::Freshness;
 use crate::flow::vault::Vault;
 use crate::index::search;
+use crate::index::tokenizer::is_cjk;
 use crate::model::access::Access;
 use crate::model::fault::Fault;
 
@@ -23,6 +24,14 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// Whether it is the likeliest word with one letter too many, too few, another, or two changed about.
+    fn is_slip(&self) -> bool {
+        let word = self.word.to_lowercase();
+        self.nearest.first().is_some_and(|nearest| {
+            word.chars().next() == nearest.chars().next() && strsim::osa_distance(&word, nearest) == 1
+        })
+    }
+
     fn told(&self) -> String {
         let Missing { word, nearest } = self;
         let quoted: Vec<String> = nearest.iter().map(|word| format!("`{word}`")).collect();
@@ -41,16 +50,43 @@ fn mended(query: &str, missing: &[Missing]) -> Option<String> {
     let mut text = query.to_owned();
     for one in missing {
         if let Some(nearest) = one.nearest.first() {
-            text = text.replace(&one.word, nearest);
+            text = replaced(&text, &one.word, nearest);
         }
     }
     (text != query).then_some(text)
 }
 
-/// Tells what is missing; not that of which nothing can be said but that it was typed.
+/// A query with one word in place of another: only where that stands as a word, and neither in a filter nor in what must
+/// not be there.
+fn replaced(query: &str, word: &str, by: &str) -> String {
+    // Chinese needs no blank before or behind it.
+    let joins = |c: char| c.is_alphanumeric() && !is_cjk(c);
+    let (mut text, mut copied) = (String::with_capacity(query.len()), 0);
+    for (at, found) in query.match_indices(word) {
+        let (before, behind) = (&query[..at], &query[at + found.len()..]);
+        let part = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let filters = ["tag", "type", "path"].iter().any(|name| {
+            part.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+                && part[name.len()..].starts_with([':', '：'])
+        });
+        if before.ends_with(joins) || behind.starts_with(joins) || part.starts_with(['-', '－']) || filters {
+            continue;
+        }
+        text.push_str(&query[copied..at]);
+        text.push_str(by);
+        copied = at + found.len();
+    }
+    text + &query[copied..]
+}
+
+/// Tells what is missing; not that of which nothing can be said but that it was typed. Where meaning answers too, a word
+/// that stands nowhere is no news: only one that looks like a slip of the keys is told then, a letter off behind a first
+/// letter that is right.
 fn tell(answer: &mut FindAnswer, mut missing: Vec<Missing>) {
     missing.retain(|one| !one.nearest.is_empty());
-    answer.notes.extend(missing.iter().map(Missing::told));
+    let by_words = answer.mode == "lexical" || answer.hits.is_empty();
+    let told = missing.iter().filter(|one| by_words || one.is_slip()).map(Missing::told);
+    answer.notes.extend(told);
     answer.missing = missing;
 }
 
@@ -123,5 +159,27 @@ mod tests {
         );
         assert_eq!(mended("window seatt fligth", &[seat, flight]).unwrap(), "window seat flight");
         assert_eq!(mended("window", &[one("window", &[])]), None);
+    }
+
+    #[test]
+    fn only_the_word_itself_is_mended() {
+        for (query, better) in [
+            ("seatt seatts unseatt Seatt", "seat seatts unseatt Seatt"),
+            ("座位seatt，seatt", "座位seat，seat"),
+            ("\"seatt belt\" (seatt)", "\"seat belt\" (seat)"),
+            ("tag:seatt path:a/seatt -seatt seatt", "tag:seatt path:a/seatt -seatt seat"),
+            ("snake_seatt", "snake_seat"),
+        ] {
+            assert_eq!(replaced(query, "seatt", "seat"), better);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_a_letter_off() {
+        let slip = |word: &str, nearest: &str| {
+            Missing { word: word.to_owned(), nearest: vec![nearest.to_owned()] }.is_slip()
+        };
+        assert!(slip("Migratoin", "migration") && slip("seatt", "seat"));
+        assert!(!slip("seat", "heating") && !slip("kitty", "city") && !slip("heat", "heating"));
     }
 }

@@ -6,6 +6,7 @@ use super::ask::question;
 use super::{Asked, PathTest, filters, parse};
 use crate::flow::sync::read_date;
 use crate::flow::vault::{Vault, VaultError};
+use crate::model::day;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::policy::compile_glob;
 use crate::model::uri::SCHEME;
@@ -178,10 +179,10 @@ fn test(text: &str) -> Result<PathTest, FindError> {
 
 fn moment(text: &str, zone: &TimeZone, now: i64, end: bool) -> Result<i64, FindError> {
     const DAY: i64 = 86_400;
-    if let Some(days) = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        return Ok(now - i64::from(days) * DAY);
+    if let Some(days) = text.strip_suffix('d').and_then(day::count) {
+        return Ok(now.saturating_sub(days.saturating_mul(DAY)));
     }
     let at = read_date(text, zone).ok_or_else(|| FindError::Date(text.to_owned()))?;
     // A day as the end means its last second.
-    Ok(if end && !text.contains('T') { at + DAY - 1 } else { at })
+    Ok(if end && !text.contains(['T', ':']) { at.saturating_add(DAY - 1) } else { at })
 }

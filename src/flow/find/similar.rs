@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Asked, FindHit, FindRequest, Finder, name_of, request, shown, text_of, totals};
+use super::{Asked, FindHit, FindRequest, Finder, name_of, request, shown, state, text_of, totals};
 use crate::catalog::{DocId, DocRow, Side};
+use crate::flow::asof;
 use crate::flow::meaning::{Dense, form_of};
 use crate::flow::models::{self, Choice};
 use crate::flow::progress::Progress;
@@ -36,7 +37,7 @@ pub struct SimilarRequest {
 pub struct SimilarAnswer {
     /// The memory.
     pub uri: String,
-    /// Where it was looked: `main` or `worktree`.
+    /// Where it was looked: `main`, `worktree`, or for an address with `?rev=` `rev` or `proposal`.
     pub view: String,
     /// By what: `meaning`, or `words` where there is no model.
     pub mode: String,
@@ -83,6 +84,7 @@ pub fn similar(
     progress: &dyn Progress,
 ) -> Result<SimilarAnswer, Fault> {
     let freshness = sync::ensure(vault, progress)?;
+    state::prepare(vault, access, progress)?;
     let choice = models::choose(vault.env, Some(&vault.config));
     let run = |freshness: Freshness| -> Result<SimilarAnswer, Fault> {
         match &choice {
@@ -95,7 +97,7 @@ pub fn similar(
         }
     };
     run(freshness).or_else(|error| {
-        if error.as_error().is::<SimilarError>() {
+        if error.as_error().is::<SimilarError>() || error.as_error().is::<state::StateError>() {
             return Err(error);
         }
         // Damage that only reading showed.
@@ -147,18 +149,23 @@ impl Finder {
                 self.by_words(vault, access, &plain, &mut asked, side, &row)?
             }
         };
+        let revision = asof::told(vault, &access.view, "")?;
         let mut hits = Vec::new();
         for hit in found.hits.iter().filter(|hit| hit.doc != row.id.0).take(request.limit) {
             let Some(other) = self.pair.catalog.doc(DocId(hit.doc))? else { continue };
             // What a memory shows is told where words were sought.
-            hits.push(FindHit {
+            let mut hit = FindHit {
                 attachments: Vec::new(),
                 ..shown(vault, side, &self.pair.catalog.names(side), hit, other, &found.terms)
-            });
+            };
+            if let Some(revision) = &revision {
+                state::of_revision(&mut hit, access, revision);
+            }
+            hits.push(hit);
         }
         let model = choice.ok().filter(|_| vector.is_some());
         Ok(SimilarAnswer {
-            uri: Uri::file(request.path.clone()).to_string(),
+            uri: Uri { rev: asof::address(&access.view), ..Uri::file(request.path.clone()) }.to_string(),
             view: name_of(side, access).to_owned(),
             mode: if model.is_some() { "meaning" } else { "words" }.to_owned(),
             model: model.map(|choice| choice.directory.description.name.to_string()),

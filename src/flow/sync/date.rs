@@ -13,11 +13,7 @@ pub(super) fn date_of(front: &FrontMatter, path: &VaultPath, zone: &TimeZone) ->
         .into_iter()
         .flatten()
         .find_map(|text| read(text, zone))
-        .or_else(|| day::in_text(path.stem()).and_then(|date| start_of(date, zone)))
-}
-
-fn start_of(date: Date, zone: &TimeZone) -> Option<i64> {
-    zone.to_zoned_datetime(date.at(0, 0, 0, 0)).ok().map(|at| at.timestamp().as_second())
+        .or_else(|| day::in_text(path.stem()).map(|date| day::start(date, zone)))
 }
 
 /// Reads a date, a time with or without an offset, or the beginning of an interval (`from/to`, `from..to`).
@@ -34,7 +30,7 @@ pub(crate) fn read(text: &str, zone: &TimeZone) -> Option<i64> {
     {
         return zone.to_zoned_datetime(at).ok().map(|at| at.timestamp().as_second());
     }
-    text.parse::<Date>().ok().or_else(|| day::in_text(text)).and_then(|date| start_of(date, zone))
+    text.parse::<Date>().ok().or_else(|| day::in_text(text)).map(|date| day::start(date, zone))
 }
 
 #[cfg(test)]
