@@ -61,7 +61,7 @@ impl Meaning {
         }
         let wanted = wider(dense.count);
         let mut hits = pair.text.sieve(request, |pass| {
-            let mut count = wanted.saturating_mul(2);
+            let mut count = wanted.saturating_add(wanted / 2);
             loop {
                 let question = Question { vector: dense.vector, offsets, count };
                 let sketch = self.store.sketch(&question, scores, |row| self.passes(row, pass));
@@ -70,7 +70,7 @@ impl Meaning {
                 if rows < sketch.len() || sketch.len() < count || count >= MOST_ROWS {
                     return self.best(&self.store.scored(&question, &sketch[..rows]), pass);
                 }
-                count *= 4;
+                count *= 3;
             }
         })?;
         let path_of = |doc: DocId| pair.catalog.doc(doc).ok().flatten().map(|row| row.path);

@@ -68,7 +68,8 @@ impl Vectors {
     ///
     /// A vector of another length finds nothing.
     pub fn scan(&self, question: &Question<'_>, pass: impl FnMut(Row) -> bool) -> Vec<Found> {
-        let mut found = self.scored(question, &self.sketch(question, &self.scores(question.vector), pass));
+        let close = Question { count: wider(question.count), ..question.clone() };
+        let mut found = self.scored(question, &self.sketch(&close, &self.scores(question.vector), pass));
         found.truncate(question.count);
         found
     }
@@ -115,8 +116,8 @@ impl Vectors {
         Scores { scores, peaks }
     }
 
-    /// The rows that a scan looks at closely, in the order of what the 8-bit forms say: [`wider`] than are wanted. `scores`
-    /// are those of the question's vector.
+    /// The best rows by what the 8-bit forms say, as many as are wanted, in that order: what a scan for fewer (see
+    /// [`wider`]) looks at closely. `scores` are those of the question's vector.
     pub fn sketch(
         &self,
         question: &Question<'_>,
@@ -126,21 +127,29 @@ impl Vectors {
         if question.count == 0 || scores.scores.len() != self.row_count() {
             return Vec::new();
         }
-        let mut best = Best { wanted: wider(question.count), heap: Vec::new(), least: f32::NEG_INFINITY };
-        for ((segment, base), peaks) in self.segments.iter().zip(&self.bases).zip(&scores.peaks) {
-            let scores = scores.scores.get(*base as usize..).unwrap_or_default();
-            let blocks = scores.chunks(BLOCK).zip(segment.scripts().chunks(BLOCK));
-            for (at, (peak, (scores, scripts))) in peaks.iter().zip(blocks).enumerate() {
-                if peak.iter().zip(question.offsets).all(|(peak, offset)| peak + offset <= best.least) {
-                    continue;
-                }
-                for (place, (score, script)) in scores.iter().zip(scripts).enumerate() {
-                    let score = score + question.offsets[usize::from(*script).min(1)];
-                    if score > best.least {
-                        let row = Row(base + (at * BLOCK + place) as u32);
-                        if !self.is_dead(row) && pass(row) {
-                            best.take(Found { row, score });
-                        }
+        // Blocks with the best rows first: soon none of the others can have one that is wanted.
+        let highest = |peak: &[f32; 2]| (peak[0] + question.offsets[0]).max(peak[1] + question.offsets[1]);
+        let mut blocks: Vec<(f32, u32, u32)> = Vec::new();
+        for (segment, peaks) in scores.peaks.iter().enumerate() {
+            blocks.extend(
+                peaks.iter().enumerate().map(|(at, peak)| (highest(peak), segment as u32, at as u32)),
+            );
+        }
+        blocks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let mut best = Best { wanted: question.count, heap: Vec::new(), least: f32::NEG_INFINITY };
+        for (peak, segment, block) in blocks {
+            if peak <= best.least {
+                break;
+            }
+            let (base, first) = (self.bases[segment as usize], block as usize * BLOCK);
+            let scripts = self.segments[segment as usize].scripts().get(first..).unwrap_or_default();
+            let scores = scores.scores.get(base as usize + first..).unwrap_or_default();
+            for (at, (score, script)) in scores.iter().zip(scripts).take(BLOCK).enumerate() {
+                let score = score + question.offsets[usize::from(*script).min(1)];
+                if score > best.least {
+                    let row = Row(base + (first + at) as u32);
+                    if !self.is_dead(row) && pass(row) {
+                        best.take(Found { row, score });
                     }
                 }
             }
@@ -172,7 +181,7 @@ impl Vectors {
 /// How many of the best by their 8-bit forms are looked at closely for so many that are wanted.
 #[must_use]
 pub fn wider(count: usize) -> usize {
-    count.saturating_add(count / WIDER).max(FEWEST)
+    if count == 0 { 0 } else { count.saturating_add(count / WIDER).max(FEWEST) }
 }
 
 fn in_order(a: &Found, b: &Found) -> std::cmp::Ordering {
