@@ -8,6 +8,7 @@ use super::{Done, Session};
 use crate::flow::hooks::{self, Answer, Did, Hook, Side};
 use crate::flow::own;
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::store::plain;
 
 /// The arguments of `runebook hooks`.
 #[derive(Debug, clap::Args)]
@@ -145,7 +146,7 @@ pub(crate) fn drive(args: &DriverArgs, session: &mut Session<'_>) -> Result<Done
     let standing = session.directory();
     let read = |path: &PathBuf| {
         let path = standing.join(path);
-        std::fs::read(&path).map_err(|why| DriverError::Read { path, why })
+        plain::read(&path).map_err(|why| DriverError::Read { path, why })
     };
     let merged = hooks::merge_layer(&read(&args.base)?, &read(&args.ours)?, &read(&args.theirs)?)?;
     match merged {

@@ -27,6 +27,10 @@ pub(crate) fn run(_args: Args, session: &mut Session<'_>) -> Result<Done, Fault>
     } else {
         show(&mut session.out, &state);
     }
+    if let Some(why) = &state.unknown {
+        session.out.warn(format!("it is not known what is not committed: {why}"));
+        return Ok(Done::Nothing);
+    }
     Ok(Done::Yes)
 }
 
@@ -178,6 +182,10 @@ fn proposals(out: &mut Output, state: &Status) {
 
 fn changes(out: &mut Output, state: &Status) {
     let name = out.paint(Tone::Dim, format!("{:10}", "changes"));
+    if state.unknown.is_some() {
+        let unknown = out.paint(Tone::Warn, "not known");
+        return out.line(format!("{name} {unknown}"));
+    }
     if state.uncommitted == 0 {
         out.line(format!("{name} none"));
         return;

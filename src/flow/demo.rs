@@ -7,6 +7,7 @@ use super::vault::{ACTORS, POLICY};
 use crate::model::clock::{Entropy, Env};
 use crate::model::id::Digest;
 use crate::model::path::VaultPath;
+use crate::store::plain;
 
 /// The person who plays the owner of the vault.
 pub const OWNER: &str = "mei";
@@ -68,7 +69,7 @@ pub fn settle(root: &Path) -> std::io::Result<()> {
 /// When the file cannot be written.
 pub fn edit(root: &Path) -> std::io::Result<()> {
     let path = root.join("resources/travel/hangzhou-lisbon.md");
-    let mut text = std::fs::read_to_string(&path)?;
+    let mut text = plain::read_text(&path)?;
     text.push_str("\nPrints travel flat, in hand luggage: 平放,不卷。\n");
     std::fs::write(path, text)
 }

@@ -21,6 +21,7 @@ use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
 use crate::model::policy::Rules;
 use crate::store::git::{Head, WorkTree};
+use crate::store::plain;
 use crate::store::walk::{WalkOptions, walk};
 
 /// Something that holds, and where it comes from.
@@ -96,7 +97,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
 fn configured(vault: &Vault<'_>, report: &mut Report) {
     let place = vault.repo.work_dir().unwrap_or(vault.repo.git_dir());
     report.fact("vault", place.display().to_string(), "the directory where you stand");
-    let text = vault.repo.work_dir().and_then(|root| std::fs::read_to_string(root.join(CONFIG)).ok());
+    let text = vault.repo.work_dir().and_then(|root| plain::read_text(root.join(CONFIG)).ok());
     let written: Value = text.and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default();
     let known = serde_json::to_value(Config::default()).unwrap_or_default();
     let held = serde_json::to_value(&vault.config).unwrap_or_default();
@@ -262,7 +263,7 @@ fn people(vault: &Vault<'_>, asked: Option<&str>, report: &mut Report) {
 }
 
 fn read(root: &Path, name: &str) -> Option<String> {
-    std::fs::read_to_string(root.join(name)).ok()
+    plain::read_text(root.join(name)).ok()
 }
 
 fn locks(vault: &Vault<'_>, report: &mut Report) {

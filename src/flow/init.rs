@@ -20,6 +20,7 @@ use crate::model::path::VaultPath;
 use crate::store::files;
 use crate::store::git::{GitError, Head, OwnCommit, Repo};
 use crate::store::lock::{self, Lock};
+use crate::store::plain;
 use crate::store::walk::{WalkOptions, walk};
 
 /// What is asked of `init`.
@@ -393,7 +394,7 @@ impl Settings<'_> {
 fn template_folders(root: &Path) -> Vec<String> {
     const USUAL: [&str; 6] = ["templates", "Templates", "_templates", "Template", "模板", "templater"];
     let said = |file: &str, key: &str| -> Option<String> {
-        let text = std::fs::read_to_string(root.join(".obsidian").join(file)).ok()?;
+        let text = plain::read_text(root.join(".obsidian").join(file)).ok()?;
         let value: serde_json::Value = serde_json::from_str(&text).ok()?;
         Some(value.get(key)?.as_str()?.trim_matches('/').to_owned())
     };

@@ -11,6 +11,7 @@ use crate::model::link::name_key;
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
 use crate::store::git::Head;
+use crate::store::plain;
 
 /// Why a text leads nowhere.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,14 @@ pub enum LocateError {
         place: String,
         /// What has a name like it.
         near: Vec<String>,
+    },
+    /// Neither a file nor a directory stands there.
+    #[error("`{path}` is {what}, not a file")]
+    Special {
+        /// The place.
+        path: VaultPath,
+        /// What stands there: `a named pipe`.
+        what: &'static str,
     },
     /// It is outside of the vault.
     #[error("`{text}` is outside the vault {}", root.display())]
@@ -55,6 +64,9 @@ impl Explain for LocateError {
     fn hint(&self) -> Option<String> {
         match self {
             LocateError::Missing { near, .. } => Some(did_you_mean(near)),
+            LocateError::Special { .. } => {
+                Some("nothing reads or moves it; move it out of the vault, or remove it".to_owned())
+            }
             LocateError::Outside { .. } => Some("name something below the vault's root".to_owned()),
             LocateError::File(path) => Some(format!("`runebook cat {path}` prints it")),
             LocateError::Git(_) => Some("use git itself for it".to_owned()),
@@ -104,6 +116,15 @@ pub fn find(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Targ
     }
     if let Some(error) = blocked {
         return Err(error);
+    }
+    if let Some(root) = reader.files_root() {
+        for Uri { path, .. } in &candidates {
+            // What a reader may not see is not there.
+            let what = plain::special_at(root.join(path.as_str())).filter(|_| reader.reads.holds(path));
+            if let Some(what) = what {
+                return Err(LocateError::Special { path: path.clone(), what }.into());
+            }
+        }
     }
     let wanted = candidates.last().map(|uri| uri.path.clone()).unwrap_or_default();
     Err(missing(reader, text, &wanted)?.into())

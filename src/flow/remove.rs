@@ -16,6 +16,7 @@ use crate::model::path::VaultPath;
 use crate::store::files;
 use crate::store::git::{Head, Repo};
 use crate::store::operations::Effect;
+use crate::store::plain;
 use crate::store::walk::{WalkOptions, walk};
 
 /// What `rm` did.
@@ -110,7 +111,7 @@ fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<O
     for file in files {
         vault.env.go_on()?;
         let entry = vault.repo.entry_at(tree, &file)?;
-        let bytes = std::fs::read(root.join(file.as_str()));
+        let bytes = plain::read(root.join(file.as_str()));
         let same = matches!((entry, bytes), (Some(entry), Ok(bytes)) if Repo::hash_blob(&bytes) == entry.oid);
         if !same {
             return Ok(None);

@@ -8,6 +8,7 @@ use crate::model::change::{Entry, mode};
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::Oid;
 use crate::store::git::Repo;
+use crate::store::plain;
 
 /// Why the root is not known.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +78,7 @@ pub fn pinned(vault: &Vault<'_>) -> Result<Oid, Fault> {
 pub fn pinned_in(repo: &Repo, main: Oid) -> Result<Oid, Fault> {
     let path = file(repo);
     let fail = |why: String| RootError::File { path: path.clone(), why };
-    match std::fs::read_to_string(&path) {
+    match plain::read_text(&path) {
         Ok(text) => Ok(text.trim().parse().map_err(|_| fail("it holds no commit's name".to_owned()))?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let root = computed(repo, main)?;

@@ -13,7 +13,7 @@ use super::watched::{self, Watching};
 use super::{acting, proposals, sync};
 use crate::model::access::{Access, Reach, View};
 use crate::model::event::Data;
-use crate::model::fault::Fault;
+use crate::model::fault::{Explain as _, Fault};
 use crate::model::id::{ActorId, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::proposal::State;
@@ -78,8 +78,11 @@ pub struct Status {
     pub actor: Option<ActorId>,
     /// Why it is not known who acts.
     pub nobody: Option<String>,
-    /// How many files are not as HEAD has them.
+    /// How many files are not as HEAD has them; 0 where that is not known.
     pub uncommitted: u64,
+    /// Why it is not known what is not committed, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
     /// Those of them that the reader may see; an agent sees approved states only.
     pub changed: Vec<Changed>,
     /// How many entries of Obsidian's excluded files are followed.
@@ -108,9 +111,14 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         Ok(actor) => (Some(actor), None),
         Err(why) => (None, Some(why.to_string())),
     };
-    let changed = match repo.work_dir() {
-        Some(_) => repo.changes(&[])?,
-        None => Vec::new(),
+    let changed = repo.work_dir().map_or(Ok(Vec::new()), |_| repo.changes(&[]));
+    let (changed, unknown) = match changed {
+        Ok(changed) => (changed, None),
+        // The rest is worth to be told all the same.
+        Err(why) => {
+            let hint = why.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            (Vec::new(), Some(format!("{why}{hint}")))
+        }
     };
     // What nobody approved is no agent's to read, not even its name; that something waits is.
     let uncommitted = changed.len() as u64;
@@ -139,6 +147,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         actor: actor.map(|actor| actor.id),
         nobody,
         uncommitted,
+        unknown,
         changed: changed.collect(),
         excluded: vault.config.foreign.entries(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),

@@ -12,6 +12,7 @@ use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::model::policy::{PolicyError, Rules};
 use crate::store::git::{Head, Repo};
+use crate::store::plain;
 
 /// Where the settings stand in every vault.
 pub const CONFIG: &str = ".runebook/config.yaml";
@@ -19,6 +20,14 @@ pub const CONFIG: &str = ".runebook/config.yaml";
 pub const ACTORS: &str = ".runebook/actors.yaml";
 /// Where the policy stands in every vault.
 pub const POLICY: &str = ".runebook/policy.yaml";
+
+/// Where derived state is kept in the common git directory.
+const DERIVED: &str = "runebook";
+/// What is there in any number, and is opened by no library.
+const NOT_OPENED: [&str; 3] = ["trash", "operations", "scratch"];
+
+/// The most bytes that a file of settings may have.
+const MOST: u64 = 4 << 20;
 
 /// Why a vault cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +50,14 @@ pub enum VaultError {
     /// The operation needs files and there are none.
     #[error("{} is a bare repository: it has no files to edit", .0.display())]
     Bare(PathBuf),
+    /// Where this program keeps a file of its own, something else stands.
+    #[error("{} is {what}, not a file", path.display())]
+    Special {
+        /// The place.
+        path: PathBuf,
+        /// What stands there: `a named pipe`.
+        what: &'static str,
+    },
     /// A file of the settings cannot be read.
     #[error("reading {}: {why}", path.display())]
     Read {
@@ -68,8 +85,14 @@ impl Explain for VaultError {
             VaultError::NoMain(branch) => Some(format!(
                 "commit something on `{branch}`, or set main_branch in {CONFIG} to the branch that holds the memories"
             )),
+            VaultError::Special { path, .. } => {
+                Some(format!("remove it, what is missing is made again: `rm '{}'`", path.display()))
+            }
             VaultError::Bare(_) => Some("clone it and work in the clone".to_owned()),
-            VaultError::Read { .. } => None,
+            VaultError::Read { path, why } if why.kind() == std::io::ErrorKind::PermissionDenied => {
+                Some(format!("give yourself the right to read it: `chmod u+r '{}'`", path.display()))
+            }
+            VaultError::Read { .. } => Some(format!("put it back: `git restore {CONFIG}`")),
         }
     }
 }
@@ -112,10 +135,14 @@ impl<'e> Vault<'e> {
     /// When there is no repository, it cannot be handled, it is no vault, or its settings cannot be read.
     pub fn open(env: &'e Env, from: &Path) -> Result<Vault<'e>, Fault> {
         let repo = Repo::discover(from)?;
+        // Databases and indexes are opened by libraries, which would wait.
+        if let Some((path, what)) = plain::special_below(&repo.common_dir().join(DERIVED), 3, &NOT_OPENED) {
+            return Err(VaultError::Special { path, what }.into());
+        }
         let text = match repo.work_dir() {
             Some(root) => {
                 let path = root.join(CONFIG);
-                match read_settings(&path) {
+                match plain::read_small(&path, MOST) {
                     Ok(text) => Some(text),
                     Err(why) if why.kind() == std::io::ErrorKind::NotFound => None,
                     Err(why) => return Err(VaultError::Read { path, why }.into()),
@@ -151,7 +178,7 @@ impl<'e> Vault<'e> {
     /// Where derived state of the whole vault is kept: `<common git directory>/runebook`.
     #[must_use]
     pub fn derived_dir(&self) -> PathBuf {
-        self.repo.common_dir().join("runebook")
+        self.repo.common_dir().join(DERIVED)
     }
 
     /// The full name of the approved branch's reference.
@@ -186,7 +213,7 @@ fn foreign(repo: &Repo) -> Foreign {
     let common = repo.common_dir();
     let first = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
     if let Some(root) = first.or_else(|| repo.work_dir()) {
-        return Foreign::of(|name| small_file(&root.join(name)));
+        return Foreign::of(|name| plain::read_bounded(root.join(name), MOST).ok());
     }
     let head = match repo.head() {
         Ok(Head::Branch(_, oid)) => oid,
@@ -195,23 +222,6 @@ fn foreign(repo: &Repo) -> Foreign {
     };
     let tree = head.and_then(|oid| repo.tree_of(oid).ok());
     Foreign::of(|name| repo.file_at(tree?, &VaultPath::parse(name).ok()?).ok().flatten())
-}
-
-/// The text of the settings. What is no plain file would never end, or be waited for.
-fn read_settings(path: &Path) -> std::io::Result<String> {
-    const MOST: u64 = 4 << 20;
-    let data = std::fs::metadata(path)?;
-    if !data.is_file() || data.len() > MOST {
-        return Err(std::io::Error::other("it is no plain file of at most 4 MB"));
-    }
-    std::fs::read_to_string(path)
-}
-
-/// The bytes of a plain file that is not larger than settings are.
-fn small_file(path: &Path) -> Option<Vec<u8>> {
-    const MOST: u64 = 4 << 20;
-    let data = std::fs::metadata(path).ok()?;
-    (data.is_file() && data.len() <= MOST).then(|| std::fs::read(path).ok())?
 }
 
 fn settings_in_history(repo: &Repo) -> Result<String, Fault> {

@@ -17,6 +17,7 @@ use super::vault::Vault;
 use crate::model::clock::Stopwatch;
 use crate::model::path::VaultPath;
 use crate::store::lock::Lock;
+use crate::store::plain;
 
 /// How a watcher hears of changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -182,7 +183,7 @@ impl Place {
         if !Lock::is_held(&self.lock()) {
             return None;
         }
-        serde_json::from_slice(&std::fs::read(self.record()).ok()?).ok()
+        serde_json::from_slice(&plain::read(self.record()).ok()?).ok()
     }
 }
 
@@ -227,6 +228,9 @@ pub fn catch_up(vault: &Vault<'_>, patience: Duration) -> bool {
 
 /// Says that a question was taken up. Where whoever asked has given up, it stays away.
 pub fn take_up(ask: &Path) {
+    if plain::special_at(ask).is_some() {
+        return;
+    }
     if let Ok(mut file) = std::fs::OpenOptions::new().write(true).open(ask) {
         let _ = file.write_all(b"1");
     }

@@ -15,6 +15,7 @@ use crate::model::fault::{Explain, Kind};
 use crate::model::path::VaultPath;
 use crate::store::git::{Checkout, Found, GitError, Repo, Staged};
 use crate::store::journal::Touched;
+use crate::store::plain;
 
 /// Why a file stops a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +164,7 @@ fn verdict(
 fn is_our_layer(checkout: &Checkout, one: &Touched, found: &Found) -> bool {
     let Some(path) = one.vault_path().filter(VaultPath::is_layer) else { return false };
     matches!(found, Found::Entry(_))
-        && fs::read(checkout.file(&path)).is_ok_and(|bytes| stamped(&bytes) != Stamped::Foreign)
+        && plain::read(checkout.file(&path)).is_ok_and(|bytes| stamped(&bytes) != Stamped::Foreign)
 }
 
 /// Whether a directory holds nothing but files that go away in the same merge.

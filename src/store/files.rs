@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::fault::{Explain, Kind};
 use crate::model::path::VaultPath;
+use crate::store::plain;
 
 /// Why a file cannot be read, written or moved.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +124,7 @@ fn stays(root: &Path, path: &VaultPath, link: &Path) -> Result<(), FileError> {
 /// When it is missing, cannot be read or stands outside the vault.
 pub fn read(root: &Path, path: &VaultPath) -> Result<Vec<u8>, FileError> {
     let at = place_to_read(root, path)?;
-    std::fs::read(&at).map_err(io_error("reading", &at))
+    plain::read(&at).map_err(io_error("reading", &at))
 }
 
 /// Writes a file of the vault: whole or not at all, with the old file's permissions. Missing directories are made.
@@ -239,7 +240,7 @@ pub fn replace_all(root: &Path, jobs: &[Replacement<'_>]) -> Vec<Result<bool, Fi
     let steps: Vec<_> = ready.into_iter().zip(jobs).collect();
     let results = at_once(steps, |(ready, job)| {
         let (at, temporary) = ready??;
-        if std::fs::read(&at).map_err(io_error("reading", &at))? != job.old {
+        if plain::read(&at).map_err(io_error("reading", &at))? != job.old {
             return Ok(None);
         }
         temporary.persist(&at).map_err(|error| io_error("writing", &at)(error.error))?;

@@ -11,6 +11,7 @@ use crate::model::change::Entry;
 use crate::model::fault::{Explain, Kind};
 use crate::model::id::{Oid, ProposalId};
 use crate::model::path::VaultPath;
+use crate::store::plain;
 
 /// Why the journal cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +176,7 @@ impl Journal {
     /// When it cannot be read.
     pub fn read(derived_dir: &Path) -> Result<Option<Journal>, JournalError> {
         let path = place(derived_dir);
-        let text = match fs::read_to_string(&path) {
+        let text = match plain::read_text(&path) {
             Ok(text) => text,
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(why) => return Err(JournalError::Io { path, why }),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::fault::{Explain, Kind};
+use crate::store::plain;
 
 /// How long a command waits for another one to finish.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,6 +78,9 @@ impl Lock {
         if let Some(directory) = at.parent() {
             std::fs::create_dir_all(directory).map_err(io)?;
         }
+        if let Some(what) = plain::special_at(at) {
+            return Err(io(std::io::Error::other(plain::no_file(what))));
+        }
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(at).map_err(io)?;
         let step = Duration::from_millis(20);
@@ -123,7 +127,7 @@ impl Lock {
     /// Whether a living process holds the lock file `at`, without waiting.
     #[must_use]
     pub fn is_held(at: &Path) -> bool {
-        let Ok(file) = File::open(at) else { return false };
+        let Ok(file) = plain::open(at) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 }

@@ -10,8 +10,9 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::model::clock::Cancel;
 use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
+use crate::store::ignored::Ignored;
 use crate::store::selection::Selection;
-use crate::store::symlink;
+use crate::store::{plain, symlink};
 
 /// What a walk takes in.
 #[derive(Debug, Clone, Default)]
@@ -106,22 +107,22 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
     };
     let shared = Arc::new(Mutex::new(&mut found));
     let nested: Arc<Mutex<Vec<Finding>>> = Arc::default();
+    let rules = (!options.git_ignored).then(|| Arc::new(Ignored::new(root, &options.below)));
     let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
     WalkBuilder::new(&start)
         .hidden(!options.hidden)
-        // What stands above the vault has no say in it: a `*` in a home's `.gitignore` must not empty the vault. Git's
-        // own directory marks where its rules end; a folder that has none yet is walked from its root alone.
-        .parents(!options.below.is_root())
+        // What stands above the vault has no say in it: a `*` in a home's `.gitignore` must not empty the vault.
+        .parents(false)
         .ignore(false)
         .git_global(false)
-        .git_ignore(!options.git_ignored)
-        .git_exclude(!options.git_ignored)
-        .require_git(root.join(".git").exists())
+        // Asked in the filter.
+        .git_ignore(false)
+        .git_exclude(false)
         .overrides(ignored)
         .max_depth(options.depth)
         .threads(if options.depth == Some(1) || options.only.is_some() { 1 } else { threads })
-        .filter_entry(filter(root, options, &nested))
+        .filter_entry(filter(root, options, &nested, rules.clone()))
         .build_parallel()
         .run(|| {
             let mut own = Collector { into: Arc::clone(&shared), found: Walk::default() };
@@ -138,6 +139,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> Walk {
             })
         });
     found.problems.append(&mut nested.lock().unwrap_or_else(PoisonError::into_inner));
+    found.problems.extend(rules.into_iter().flat_map(|rules| rules.problems()));
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.directories.sort_unstable();
     found.problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
@@ -188,10 +190,10 @@ impl Walk {
             return;
         }
         if !kind.is_file() {
-            self.problems.push(
-                Finding::new("path.kind", Severity::Warning, "it is neither a file nor a directory")
-                    .in_file(&path),
-            );
+            let what =
+                entry.metadata().ok().and_then(|data| plain::special(&data)).unwrap_or("something else");
+            let finding = Finding::new("path.kind", Severity::Warning, plain::no_file(what)).in_file(&path);
+            self.problems.push(finding.with_fix("move it out of the vault, or remove it; it is left out"));
             return;
         }
         match entry.metadata() {
@@ -222,26 +224,36 @@ fn filter(
     root: &Path,
     options: &WalkOptions,
     nested: &Arc<Mutex<Vec<Finding>>>,
+    rules: Option<Arc<Ignored>>,
 ) -> impl Fn(&DirEntry) -> bool + Send + Sync + 'static {
     let (root, only, directories_only) = (root.to_owned(), options.only.clone(), options.directories_only);
     let nested = Arc::clone(nested);
     move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let left = left_alone(entry);
-        if let Some(Left::Nested(what)) = left
-            && let Some(path) = entry.path().strip_prefix(&root).ok().and_then(vault_path)
-        {
-            nested.lock().unwrap_or_else(PoisonError::into_inner).push(left_out(&path, what));
-        }
-        if left.is_some() || (directories_only && !is_dir) {
+        let path = || entry.path().strip_prefix(&root).ok().and_then(vault_path);
+        let wanted = |only: &Arc<Selection>| {
+            path().is_some_and(|path| match is_dir {
+                true => only.leads_through(path.as_str()),
+                false => only.holds(path.as_str()),
+            })
+        };
+        let passed_over = (directories_only && !is_dir)
+            || !only.as_ref().is_none_or(wanted)
+            || rules.as_ref().is_some_and(|rules| rules.leaves_out(entry.path(), is_dir));
+        if passed_over {
             return false;
         }
-        let Some(only) = &only else { return true };
-        let path = entry.path().strip_prefix(&root).ok().and_then(vault_path);
-        path.is_some_and(|path| match is_dir {
-            true => only.leads_through(path.as_str()),
-            false => only.holds(path.as_str()),
-        })
+        match (left_alone(entry), &rules) {
+            (Some(Left::Own), _) => return false,
+            (Some(Left::Nested(what)), _) => {
+                let finding = path().map(|path| left_out(&path, what));
+                nested.lock().unwrap_or_else(PoisonError::into_inner).extend(finding);
+                return false;
+            }
+            (None, Some(rules)) if is_dir => rules.enter(entry.path()),
+            (None, _) => {}
+        }
+        true
     }
 }
 

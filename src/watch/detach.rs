@@ -10,6 +10,7 @@ use crate::flow::vault::Vault;
 use crate::flow::watched::{self, Place, Watching};
 use crate::model::clock::{Stopwatch, moment};
 use crate::model::fault::Fault;
+use crate::store::plain;
 
 /// How often to see whether it is so far.
 const STEP: Duration = Duration::from_millis(20);
@@ -44,7 +45,7 @@ pub fn start(vault: &Vault<'_>, program: &std::path::Path, args: &[String]) -> R
             return Ok(living);
         }
         if let Ok(Some(_)) = child.try_wait() {
-            let text = std::fs::read(&log).unwrap_or_default();
+            let text = plain::read(&log).unwrap_or_default();
             let said = text.get(usize::try_from(begins).unwrap_or(0)..).unwrap_or_default();
             let said = String::from_utf8_lossy(said);
             let last = said.lines().find(|line| line.starts_with("error:")).unwrap_or_default();

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::store::plain;
+
 /// The size at which a log begins anew; the one before is kept beside it.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -29,7 +31,7 @@ impl Log {
             self.file = None;
             let _ = std::fs::rename(&self.at, self.at.with_extension("log.1"));
         }
-        if self.file.is_none() || size == 0 {
+        if (self.file.is_none() || size == 0) && plain::special_at(&self.at).is_none() {
             self.file = OpenOptions::new().create(true).append(true).open(&self.at).ok();
         }
         if let Some(file) = &mut self.file {

@@ -28,6 +28,20 @@ const DOOR_KEEPERS: &[&str] = &["src/model/clock.rs", "src/main.rs"];
 /// The one place that may do what the compiler cannot check: it maps a file into memory.
 const UNSAFE: &str = "src/index/vectors/map.rs";
 
+/// What opens whatever stands at a place: a named pipe is waited for.
+const OPENERS: &str = r"\bfs::read(_to_string)?\(|\bFile::open\(([^d]|d[^i])";
+
+/// Who may: the one that looks first, those who open only what `flow` looked at, one that reads the system's own file,
+/// and those who are given a file by name, where a pipe is meant.
+const OPENING: &[&str] = &[
+    "src/store/plain.rs",
+    "src/catalog/",
+    "src/index/",
+    "src/watch/filesystem.rs",
+    "src/cli/propose/write.rs",
+    "src/flow/eval/mod.rs",
+];
+
 /// The most lines of a file.
 const MOST_LINES: usize = 500;
 
@@ -165,6 +179,9 @@ fn faults(file: &str, text: &str, ranks: &BTreeMap<String, u32>) -> Vec<String> 
         if !file.starts_with("src/cli/") && pattern(r"\be?print(ln)?!|\bio::std(out|err)\b").is_match(row) {
             fault(line, "prints outside cli".to_owned());
         }
+        if !OPENING.iter().any(|home| file.starts_with(home)) && pattern(OPENERS).is_match(row) {
+            fault(line, "opens what may be no plain file; `store::plain` looks first".to_owned());
+        }
         if !DOOR_KEEPERS.contains(&file) && pattern(DOORS).is_match(row) {
             fault(line, "reads clock, chance or environment outside model::clock".to_owned());
         }
@@ -230,6 +247,8 @@ fn the_scanner_sees_what_is_forbidden() {
     assert!(finds("src/flow/a.rs", "fn f() {}\nfn g() { println!(\"x\"); }").contains(":2: prints"));
     assert!(finds("src/check/a.rs", "let t = std::time::SystemTime::now();").contains("clock"));
     assert!(finds("src/check/a.rs", "let t = std::env::var(\"HOME\");").contains("environment"));
+    assert!(finds("src/flow/a.rs", "let t = std::fs::read(&at);").contains("plain file"));
+    assert!(finds("src/store/a.rs", "let t = File::open(at)?;").contains("plain file"));
     assert!(finds("src/flow/a.rs", "#[allow(dead_code)]\nfn f() {}").contains(":1: silences"));
     assert!(finds("src/flow/a.rs", "#[cfg(test)]\nmod tests {\n    #[ignore]\n}").contains(":3: silences"));
     assert!(finds("src/flow/a.rs", &"fn f() {}\n".repeat(501)).contains("501 lines"));
@@ -253,6 +272,7 @@ fn the_scanner_leaves_alone_what_is_allowed() {
             "const A: &str = r#\"use crate::cli; \"quoted\"\"#; const B: char = '\"'; fn f<'a>(x: &'a str) {}",
         ),
         ("src/store/git/mod.rs", "use git2::Oid;"),
+        ("src/store/a.rs", "let open = File::open(directory)?; let x = fs::read_dir(at);"),
         ("src/cli/a.rs", "use crate::flow::x; fn f() { eprintln!(\"x\"); }"),
         ("src/model/clock.rs", "fn now() { Timestamp::now() }"),
         ("src/model/a.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::flow::x;\n}"),

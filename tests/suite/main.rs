@@ -49,6 +49,7 @@ mod remember;
 mod review;
 mod rollback;
 mod schemas;
+mod special_files;
 mod support;
 mod sync;
 mod transcript;

@@ -183,7 +183,14 @@ pub fn work_tree(
 
     let within = |path: &VaultPath| paths.is_empty() || paths.iter().any(|above| path.is_within(above));
     for path in paths {
-        if !found.files.iter().any(|file| file.path.is_within(path)) && !path.is_root() {
+        // What is wrong with it is told where no file of it can be.
+        let known = found.files.iter().any(|file| file.path.is_within(path))
+            || found
+                .problems
+                .iter()
+                .any(|problem| problem.path.as_ref().is_some_and(|at| at.is_within(path)));
+        if !known && !path.is_root() {
+            files::place_to_read(&root, path)?;
             let near = locate::near(&Reader::new(vault, access.clone())?, path)?;
             return Err(CheckError::NoPath(path.clone(), near).into());
         }

@@ -21,6 +21,7 @@ use crate::model::clock::Env;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::store::files;
 
+use crate::store::plain;
 pub use driver::{Side, merge_layer};
 pub use settle::{Hook, Settled, run};
 
@@ -190,8 +191,7 @@ pub enum State {
 #[must_use]
 pub fn state(vault: &Vault<'_>) -> State {
     let (directory, set) = vault.repo.hooks_dir();
-    let calls =
-        |hook: &Path| std::fs::read_to_string(hook).is_ok_and(|text| text.contains("runebook hooks run"));
+    let calls = |hook: &Path| plain::read_text(hook).is_ok_and(|text| text.contains("runebook hooks run"));
     let there = |name: &&str| {
         let hook = directory.join(name);
         is_ours(&hook) || (set && calls(&hook))
@@ -241,7 +241,7 @@ fn beside(hook: &Path) -> PathBuf {
 }
 
 fn is_ours(hook: &Path) -> bool {
-    std::fs::read(hook).is_ok_and(|bytes| bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes()))
+    plain::read(hook).is_ok_and(|bytes| bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes()))
 }
 
 #[cfg(unix)]
@@ -284,7 +284,7 @@ fn uninstall_driver(vault: &Vault<'_>) -> Result<Did, Fault> {
 /// Puts lines between our marks in `info/attributes`, or takes them out with the marks.
 fn attributes(vault: &Vault<'_>, lines: Option<&str>) -> Result<(), Fault> {
     let at = vault.repo.common_dir().join("info/attributes");
-    let old = match std::fs::read_to_string(&at) {
+    let old = match plain::read_text(&at) {
         Ok(text) => text,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(why) => return Err(HooksError::Io { doing: "reading", path: at, why }.into()),

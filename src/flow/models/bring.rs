@@ -21,6 +21,7 @@ use crate::model::fault::Fault;
 use crate::model::id::hex;
 use crate::store::files;
 use crate::store::lock::{self, Lock};
+use crate::store::plain;
 
 /// A step of the progress of copying, in bytes.
 const STEP: usize = 1 << 20;
@@ -138,7 +139,7 @@ pub fn register(env: &Env, library: &Path, progress: &dyn Progress) -> Result<Re
     let stage = stage.map_err(ModelError::io("making a directory in", &directory))?;
     let new = stage.path().join(library_name());
     let copied = copy(env, &library, &new, progress)?;
-    let unchanged = std::fs::read(&to).is_ok_and(|old| embed::hash_of(&old) == copied);
+    let unchanged = plain::read(&to).is_ok_and(|old| embed::hash_of(&old) == copied);
     if !unchanged {
         // A running program keeps the file that it has loaded.
         std::fs::rename(&new, &to).map_err(ModelError::io("writing", &to))?;
@@ -291,7 +292,7 @@ fn put(stage: Stage, to: &Path) -> Result<(), ModelError> {
 /// The first model that is brought is the person's default.
 fn settle_default(places: &Places, name: &ModelName) -> Result<bool, Fault> {
     let path = places.default_model();
-    match std::fs::read_to_string(&path) {
+    match plain::read_text(&path) {
         Ok(text) => Ok(text.trim() == name.as_str()),
         Err(_) => {
             files::write_at(&path, format!("{name}\n").as_bytes())?;
@@ -302,7 +303,7 @@ fn settle_default(places: &Places, name: &ModelName) -> Result<bool, Fault> {
 
 /// Copies a file in steps and tells what it is.
 fn copy(env: &Env, from: &Path, to: &Path, progress: &dyn Progress) -> Result<ModelFile, Fault> {
-    let mut source = std::fs::File::open(from).map_err(ModelError::io("reading", from))?;
+    let mut source = plain::open(from).map_err(ModelError::io("reading", from))?;
     let mut target = std::fs::File::create(to).map_err(ModelError::io("writing", to))?;
     let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; STEP]);
     loop {

@@ -13,6 +13,7 @@ use crate::model::clock::Env;
 use crate::model::config::Config;
 use crate::model::embedding::{Fingerprint, ModelName, NONE};
 use crate::model::fault::{Explain, Kind};
+use crate::store::plain;
 
 /// The variable that names a model, or `none`, for one run.
 pub(super) const VARIABLE: &str = "RUNEBOOK_MODEL";
@@ -180,7 +181,7 @@ fn named(env: &Env, config: Option<&Config>, places: &Places) -> Result<(String,
         return Ok((name.trim().to_owned(), ChosenBy::Vault));
     }
     let path = places.default_model();
-    match std::fs::read_to_string(&path) {
+    match plain::read_text(&path) {
         Ok(text) => Ok((text.trim().to_owned(), ChosenBy::Person)),
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
             let some = std::fs::read_dir(places.models())

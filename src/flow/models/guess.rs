@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::error::ModelError;
 use crate::model::embedding::{DESCRIPTION, Description, ModelName, Pooling, Prefixes};
+use crate::store::plain;
 
 /// What a person says of a model instead of its description.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,7 @@ pub struct Said {
 /// both.
 pub(super) fn describe(directory: &Path, said: &Said) -> Result<Description, ModelError> {
     let path = directory.join(DESCRIPTION);
-    let mut description = match std::fs::read_to_string(&path) {
+    let mut description = match plain::read_text(&path) {
         Ok(text) => serde_yaml::from_str(&text)
             .map_err(|why| ModelError::BadDescription { path: path.clone(), why: why.to_string() })?,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => guess(directory, said)?,
@@ -82,7 +83,7 @@ fn guess(directory: &Path, said: &Said) -> Result<Description, ModelError> {
 }
 
 fn json(path: &Path) -> Result<Value, ModelError> {
-    let bytes = std::fs::read(path).map_err(ModelError::io("reading", path))?;
+    let bytes = plain::read(path).map_err(ModelError::io("reading", path))?;
     serde_json::from_slice(&bytes)
         .map_err(|why| ModelError::BadDescription { path: path.to_owned(), why: why.to_string() })
 }

@@ -18,6 +18,7 @@ use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 use crate::store::files;
 use crate::store::lock::{self, Lock};
+use crate::store::plain;
 
 /// What is used from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,7 +58,7 @@ pub fn use_everywhere(env: &Env, model: Option<ModelName>) -> Result<Used, Fault
     let path = places.default_model();
     std::fs::create_dir_all(places.root()).map_err(ModelError::io("making", places.root()))?;
     let text = format!("{}\n", model.as_ref().map_or(NONE, ModelName::as_str));
-    let unchanged = std::fs::read_to_string(&path).is_ok_and(|old| old == text);
+    let unchanged = plain::read_text(&path).is_ok_and(|old| old == text);
     if !unchanged {
         files::write_at(&path, text.as_bytes())?;
     }
@@ -123,7 +124,7 @@ pub fn remove(env: &Env, name: &ModelName) -> Result<Removed, Fault> {
     std::fs::rename(&path, gone.path().join(name.as_str())).map_err(ModelError::io("removing", &path))?;
     gone.close().map_err(ModelError::io("removing", &path))?;
     let default = places.default_model();
-    let was_default = std::fs::read_to_string(&default).is_ok_and(|text| text.trim() == name.as_str());
+    let was_default = plain::read_text(&default).is_ok_and(|text| text.trim() == name.as_str());
     if was_default {
         std::fs::remove_file(&default).map_err(ModelError::io("removing", &default))?;
     }

@@ -11,6 +11,7 @@ use crate::index::text::{TextError, TextIndex};
 use crate::model::fault::Fault;
 use crate::model::id::Digest;
 use crate::store::files;
+use crate::store::plain;
 
 /// The form of everything below the directory, the words of the analyser included. Another one in a state file
 /// means that the index is built anew.
@@ -28,7 +29,7 @@ fn state_file(vault: &Vault<'_>) -> PathBuf {
 
 /// The directory of the present index, if there is one of our form.
 pub(super) fn current(vault: &Vault<'_>) -> Option<PathBuf> {
-    let state: StateFile = serde_json::from_slice(&std::fs::read(state_file(vault)).ok()?).ok()?;
+    let state: StateFile = serde_json::from_slice(&plain::read(state_file(vault)).ok()?).ok()?;
     let plain = state.index.strip_prefix("index-")?.bytes().all(|b| b.is_ascii_digit());
     (state.form == FORM && plain).then(|| vault.derived_dir().join(state.index))
 }

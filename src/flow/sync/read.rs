@@ -20,6 +20,7 @@ use crate::model::id::{Oid, TextKey};
 use crate::model::memory::{Chunk, Memory};
 use crate::model::path::VaultPath;
 use crate::store::git::Repo;
+use crate::store::plain;
 
 /// Where a file's bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +157,7 @@ pub(in crate::flow) fn passages_of(
 impl Desk<'_> {
     fn read(&self, job: Job, repo: &mut Option<Repo>, git_dir: &Path) -> Read {
         let bytes = match (job.from, self.root) {
-            (From::Work, Some(root)) => match std::fs::read(root.join(job.path.as_str())) {
+            (From::Work, Some(root)) => match plain::read(root.join(job.path.as_str())) {
                 Ok(bytes) => bytes,
                 Err(error) if is_gone(&error) => return Read::Gone(job.path),
                 Err(error) => return Read::Failed(job.path, error.to_string()),

@@ -18,6 +18,7 @@ use crate::model::proposal::State;
 use crate::store::files;
 use crate::store::git::Checkout;
 use crate::store::operations::Effect;
+use crate::store::plain;
 
 /// What takes back the effects on branches, in the order in which it is done.
 enum Step<'e> {
@@ -286,7 +287,7 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Placed, F
         let there = files::place(root, path)?.symlink_metadata().is_ok();
         let old = if there { Some(files::read(root, path)?) } else { None };
         let new = match (change, &forms) {
-            (Change::Put(_), Some(forms)) => Some(std::fs::read(forms.join(path.as_str())).map_err(io)?),
+            (Change::Put(_), Some(forms)) => Some(plain::read(forms.join(path.as_str())).map_err(io)?),
             (Change::Put(entry), None) => Some(vault.repo.blob(entry.oid)?),
             _ => None,
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::model::id::Oid;
 use crate::store::git::Repo;
+use crate::store::plain;
 
 /// What stands at a place and below it, by the names from there (an empty one for the place itself if it is no
 /// directory), in their order. A file comes with its bytes' name as a blob; for anything else there is none.
@@ -14,7 +15,7 @@ pub(super) fn below(at: &Path) -> io::Result<Vec<(String, Option<Oid>)>> {
     while let Some((place, name)) = queue.pop() {
         let data = place.symlink_metadata()?;
         if !data.is_dir() {
-            let blob = if data.is_file() { Some(Repo::hash_blob(&std::fs::read(&place)?)) } else { None };
+            let blob = if data.is_file() { Some(Repo::hash_blob(&plain::read(&place)?)) } else { None };
             out.push((name, blob));
             continue;
         }

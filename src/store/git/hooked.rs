@@ -8,6 +8,7 @@ use super::{GitError, Repo, from_git, other};
 use crate::model::change::Entry;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
+use crate::store::plain;
 
 impl Repo {
     /// Sets a text in this clone's own configuration.
@@ -46,7 +47,7 @@ impl Repo {
     /// The full name of the branch that a rebase under way will move.
     #[must_use]
     pub fn rebased_branch(&self) -> Option<String> {
-        let read = |at: &str| std::fs::read_to_string(self.git_dir().join(at)).ok();
+        let read = |at: &str| plain::read_text(self.git_dir().join(at)).ok();
         let name = read("rebase-merge/head-name").or_else(|| read("rebase-apply/head-name"))?;
         Some(name.trim().to_owned())
     }

@@ -11,6 +11,7 @@ use crate::model::change::{Change, ChangeSet, Entry, mode};
 use crate::model::commit::{Commit, Ident};
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
+use crate::store::plain;
 
 /// A commit that a person makes on the branch that is checked out.
 #[derive(Debug)]
@@ -58,6 +59,9 @@ impl Repo {
     /// # Errors
     /// When an attribute gives it to a program (`filter=lfs`, `filter=git-crypt`) that only git itself runs.
     pub fn own_form(&self, path: &VaultPath) -> Result<(), GitError> {
+        if let Some(root) = self.work_dir() {
+            super::special::attributes_open(root, path)?;
+        }
         let filter = self
             .inner
             .get_attr(Path::new(path.as_str()), "filter", git2::AttrCheckFlags::FILE_THEN_INDEX)
@@ -97,9 +101,10 @@ impl Repo {
         if data.is_dir() {
             return Ok(None);
         }
-        if !data.is_file() {
-            return Err(fail("it is no file".to_owned()));
+        if let Some(what) = plain::special(&data) {
+            return Err(GitError::Special { path: at, what });
         }
+        super::special::attributes_open(root, path)?;
         let oid = self.inner.blob_path(&at).map(super::from_git).map_err(other(format!("adding {path}")))?;
         Ok(Some(Entry { mode: self.file_mode(&data, path), oid }))
     }

@@ -16,6 +16,7 @@ use super::checkout::io_error;
 use super::{Checkout, GitError, IndexLock, RefUpdate, Repo};
 use crate::model::change::{Entry, mode};
 use crate::model::id::Oid;
+use crate::store::plain;
 
 /// How long git itself may hold a reference; a lock that is still there afterwards, and whose maker is dead, is left
 /// over.
@@ -106,7 +107,7 @@ impl Repo {
         let Ok(names) = fs::read_dir(place(self)) else { return Ok(false) };
         let mut any = false;
         for path in names.flatten().map(|entry| entry.path()).filter(|path| is_plan(path)) {
-            let Ok(mut file) = File::open(&path) else { continue };
+            let Ok(mut file) = plain::open(&path) else { continue };
             if file.try_lock().is_err() {
                 continue;
             }

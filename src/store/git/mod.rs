@@ -11,6 +11,7 @@ mod intent;
 mod merging;
 mod objects;
 mod refs;
+mod special;
 mod text;
 mod worktree_status;
 mod worktrees;
@@ -80,6 +81,14 @@ pub enum GitError {
     /// Something would have to stand below a file.
     #[error("`{0}` is a file, so nothing can stand below it")]
     BelowFile(String),
+    /// Where git reads a file, something else stands.
+    #[error("{} is {what}, not a file", path.display())]
+    Special {
+        /// The place.
+        path: PathBuf,
+        /// What stands there: `a named pipe`.
+        what: &'static str,
+    },
     /// A file of git's is locked by another process, or was left by one that died.
     #[error("{} is locked", .0.display())]
     Locked(PathBuf),
@@ -102,6 +111,7 @@ impl Explain for GitError {
             GitError::Unsupported { .. }
             | GitError::Filtered { .. }
             | GitError::Object { .. }
+            | GitError::Special { .. }
             | GitError::Other { .. } => Kind::Failed,
         }
     }
@@ -122,6 +132,9 @@ impl Explain for GitError {
                 "if no other git command is running, a crash left it: remove {} and run this again",
                 path.display()
             )),
+            GitError::Special { path, .. } => {
+                Some(format!("move it away, or remove it: `rm '{}'`", path.display()))
+            }
             GitError::Object { .. } => Some("run `git fsck` to see how far the damage goes".to_owned()),
             GitError::Other { why, .. } if why.contains("No space left") => {
                 Some("the disk is full: make room and run this again; nothing was lost".to_owned())
@@ -199,6 +212,7 @@ impl Repo {
     /// # Errors
     /// When there is none, or it is one that cannot be handled safely (reftable, SHA-256, shallow, partial clone).
     pub fn discover(from: &Path) -> Result<Repo, GitError> {
+        special::opens(from)?;
         match git2::Repository::discover(from) {
             Ok(inner) => Repo::checked(inner),
             Err(error) if error.code() == git2::ErrorCode::NotFound => {

@@ -143,6 +143,7 @@ impl Repo {
     /// When there is no work tree, or a file cannot be read.
     pub fn edited(&self, below: &[VaultPath]) -> Result<Vec<Edited>, GitError> {
         let Some(root) = self.work_dir().map(Path::to_owned) else { return Ok(Vec::new()) };
+        self.rules_open(below)?;
         let mut options = git2::StatusOptions::new();
         options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
         options.disable_pathspec_match(true).include_ignored(false);

@@ -54,6 +54,7 @@ impl Repo {
     /// # Errors
     /// When there is no work tree, or the index cannot be read.
     pub fn changes(&self, below: &[VaultPath]) -> Result<Vec<WorkChange>, GitError> {
+        self.rules_open(below)?;
         let mut options = git2::StatusOptions::new();
         options
             .include_untracked(true)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::checkout::io_error;
 use super::{GitError, Repo, other};
+use crate::store::plain;
 
 /// How a lock file of ours begins, so that one that a killed run left is told from git's own.
 const LOCK_MARK: &str = "runebook ";
@@ -47,7 +48,7 @@ impl Repo {
         git_dirs.sort();
         for git_dir in git_dirs {
             // The file `gitdir` names the `.git` file in the work tree's root.
-            let Ok(text) = fs::read_to_string(git_dir.join("gitdir")) else { continue };
+            let Ok(text) = plain::read_text(git_dir.join("gitdir")) else { continue };
             let Some(root) = git_dir.join(text.trim_end()).parent().map(Path::to_owned) else { continue };
             out.push(WorkTree { branch: head_branch(&git_dir), root, git_dir });
         }
@@ -56,7 +57,7 @@ impl Repo {
 }
 
 fn head_branch(git_dir: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = plain::read_text(git_dir.join("HEAD")).ok()?;
     head.trim_end().strip_prefix("ref: ").map(str::to_owned)
 }
 
@@ -66,7 +67,7 @@ impl WorkTree {
     pub fn busy(&self, branch: &str) -> Option<&'static str> {
         let has = |name: &str| self.git_dir.join(name).exists();
         let head_name = |dir: &str| {
-            fs::read_to_string(self.git_dir.join(dir).join("head-name"))
+            plain::read_text(self.git_dir.join(dir).join("head-name"))
                 .is_ok_and(|name| name.trim_end() == branch)
         };
         if head_name("rebase-merge") || head_name("rebase-apply") {
@@ -91,7 +92,7 @@ impl WorkTree {
     pub fn has_our_lock(&self) -> bool {
         let path = self.git_dir.join("index.lock");
         fs::metadata(&path).is_ok_and(|m| m.len() < 64)
-            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with(LOCK_MARK))
+            && plain::read_text(&path).is_ok_and(|text| text.starts_with(LOCK_MARK))
     }
 
     /// Points HEAD at a branch (full name) without touching index or files.

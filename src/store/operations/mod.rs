@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::model::fault::{Explain, Kind};
+use crate::store::plain;
 pub use effect::{Bytes, Effect, Patch};
 
 /// How many operations are kept.
@@ -135,7 +136,7 @@ impl Operations {
         if !path.symlink_metadata().map_err(io)?.is_file() {
             return Err(form("it is no file".to_owned()));
         }
-        let bytes = fs::read(&path).map_err(io)?;
+        let bytes = plain::read(&path).map_err(io)?;
         let (first, more) = match bytes.iter().position(|byte| *byte == b'\n') {
             Some(end) => (&bytes[..end], &bytes[end + 1..]),
             None => (&bytes[..], &[][..]),

@@ -1,0 +1,277 @@
+//! Named pipes, sockets and devices where files are expected: nothing waits for them, each is named with what it is,
+//! and the rest goes on.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::support::Sandbox;
+
+/// What a run may take before it counts as one that waits for ever. Never reached by one that does not.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Said {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+/// As [`Sandbox::run`], but a run that waits for something is ended, and fails the test.
+#[track_caller]
+fn run(s: &Sandbox, args: &[&str]) -> Said {
+    let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
+    command.args(args).stdin(Stdio::null()).env("EDITOR", "true");
+    // Files, since a pipe that nobody reads would stop a run that says much.
+    let (out, err) = (s.home().join("said.out"), s.home().join("said.err"));
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+    let mut child = command.spawn().unwrap();
+    let since = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if since.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{args:?} waits: {}", std::fs::read_to_string(err).unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let text = |at| String::from_utf8_lossy(&std::fs::read(at).unwrap()).into_owned();
+    let said = Said { status: status.code().unwrap_or(-1), out: text(out), err: text(err) };
+    assert!(!said.err.contains("panicked") && said.status != 101, "{args:?}: {}", said.err);
+    said
+}
+
+fn pipe(s: &Sandbox, path: &str) {
+    let at = s.vault().join(path);
+    std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(&at);
+    assert!(Command::new("mkfifo").arg(&at).status().unwrap().success());
+}
+
+fn vault() -> Sandbox {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("user/a/one.md", "# One\n\nwindow [[two]]\n");
+    s.write("user/b/two.md", "# Two\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "Start"]);
+    s.run(&["find", "window"]).ok();
+    s
+}
+
+/// Commands that read, and what they must print however odd the rest of the vault is.
+const READING: &[(&[&str], &str)] = &[
+    (&["find", "window"], "user/a/one.md"),
+    (&["ls", "user/a"], "one.md"),
+    (&["tree"], "one.md"),
+    (&["cat", "user/a/one.md"], "window"),
+    (&["grep", "window"], "user/a/one.md"),
+    (&["glob", "**/*.md"], "user/a/one.md"),
+    (&["links", "user/a/one.md"], "[[two]]"),
+    (&["backlinks", "user/b/two.md"], "user/a/one.md"),
+    (&["graph"], "2 files"),
+    (&["check"], " checked"),
+    (&["reindex"], "memor"),
+    (&["status"], "approved"),
+    (&["log"], "Start"),
+];
+
+/// Commands that change something: they do it, or say why not.
+const CHANGING: &[&[&str]] = &[
+    &["mv", "user/b/two.md", "user/b/drei.md"],
+    &["undo"],
+    &["edit", "user/a/one.md"],
+    &["check", "--fix"],
+    &["commit", "-m", "Changes"],
+    &["rm", "user/b/two.md"],
+    &["undo"],
+    &["new", "user/n.md"],
+    &["propose", "from-worktree"],
+    &["remember", "Tea is better than coffee"],
+    &["hooks", "install"],
+    &["overview", "user"],
+    &["abstract", "user"],
+    &["diff", "HEAD"],
+    &["doctor"],
+    &["init", "--existing", "--yes"],
+    &["audit"],
+];
+
+/// Commands that stand for all where none gets further than opening the vault.
+const OPENING: &[&[&str]] =
+    &[&["find", "window"], &["status"], &["commit", "-m", "Changes"], &["undo"], &["doctor"]];
+
+#[test]
+fn a_pipe_in_place_of_the_rules_of_git() {
+    for place in
+        [".gitignore", "user/a/.gitignore", ".git/info/exclude", ".gitattributes", "user/.gitattributes"]
+    {
+        let s = vault();
+        pipe(&s, place);
+        for (args, expected) in READING {
+            let said = run(&s, args);
+            assert!(said.out.contains(expected), "{place} {args:?}: {} {}", said.out, said.err);
+        }
+        let named =
+            |said: &Said| said.err.contains(place) && said.err.contains("is a named pipe, not a file");
+        let status = run(&s, &["status"]);
+        assert!(
+            status.status == 1 && named(&status) && status.err.contains("rm '"),
+            "{place}: {}",
+            status.err
+        );
+        s.write("user/a/one.md", "# One\n\nwindow, edited [[two]]\n");
+        let refused = run(&s, &["commit", "-m", "Edit"]);
+        assert!(refused.status == 5 && named(&refused), "{place}: {}", refused.err);
+        for args in CHANGING {
+            let said = run(&s, args);
+            assert!(said.status != 5 || named(&said), "{place} {args:?}: {}", said.err);
+        }
+        std::fs::remove_file(s.vault().join(place)).unwrap();
+        s.run(&["status"]).ok();
+    }
+}
+
+#[test]
+fn rules_hold_beside_a_pipe() {
+    let s = vault();
+    s.write(".gitignore", "drafts/\n*.tmp\n!keep.tmp\n");
+    for path in ["drafts/x.md", "user/a/x.tmp", "user/a/keep.tmp", "user/b/secret.md", "user/b/open.md"] {
+        s.write(path, "hidden word\n");
+    }
+    s.write("user/b/.gitignore", "secret.md\n");
+    pipe(&s, "user/a/.gitignore");
+    let said = run(&s, &["tree", "--all"]);
+    for (name, there) in
+        [("x.md", false), ("x.tmp", false), ("keep.tmp", true), ("secret.md", false), ("open.md", true)]
+    {
+        assert_eq!(said.out.contains(&format!(" {name}\n")), there, "{name}: {}", said.out);
+    }
+    assert!(
+        said.err.contains("user/a/.gitignore: its rules cannot be read: it is a named pipe"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_pipe_a_socket_or_a_device_in_place_of_a_note() {
+    let s = vault();
+    pipe(&s, "user/a/pipe.md");
+    let _socket = std::os::unix::net::UnixListener::bind(s.vault().join("user/a/socket.md")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", s.vault().join("user/a/endless.md")).unwrap();
+    std::os::unix::fs::symlink("/dev", s.vault().join("user/devices")).unwrap();
+    // One that was a note, and git and the index know it as such.
+    pipe(&s, "user/b/two.md");
+    for (args, expected) in READING.iter().filter(|(args, _)| !matches!(args[0], "backlinks" | "graph")) {
+        let said = run(&s, args);
+        assert!(said.out.contains(expected), "{args:?}: {} {}", said.out, said.err);
+    }
+    for (path, what) in [
+        ("user/a/pipe.md", "is a named pipe, not a file"),
+        ("user/a/socket.md", "is a socket, not a file"),
+        ("user/a/endless.md", "leaves the vault"),
+        ("user/devices/zero", "leaves the vault"),
+        ("user/b/two.md", "is a named pipe, not a file"),
+    ] {
+        for verb in [&["cat"][..], &["mv"], &["rm"], &["edit"], &["check", "--json"], &["similar"], &["ls"]] {
+            let mut args = [verb, &[path]].concat();
+            args.extend((verb[0] == "mv").then_some("user/c.md"));
+            let said = run(&s, &args);
+            // `check` finds it; the others cannot do what they are asked.
+            let found = verb[0] == "check" && said.out.contains(what);
+            assert!(
+                found || (said.status != 0 && said.err.contains(what)),
+                "{args:?}: {} {}",
+                said.out,
+                said.err
+            );
+        }
+        if path != "user/devices/zero" {
+            let listed = run(&s, &["check", "--json"]).out;
+            assert!(listed.contains(path), "{path}: {listed}");
+        }
+    }
+    for args in CHANGING {
+        run(&s, args);
+    }
+    assert!(s.vault().join("user/a/pipe.md").exists());
+}
+
+/// `doctor` tells of what is wrong where others end.
+fn doctor_names(said: &Said, place: &str) -> bool {
+    said.status == 1 && said.out.contains(place) && said.out.contains("is a named pipe, not a file")
+}
+
+#[test]
+fn a_pipe_in_place_of_what_the_program_keeps() {
+    for place in ["lock", "root", "state.json", "layers.db", "index-1/catalog.db", "index-1/text/meta.json"] {
+        let s = vault();
+        let place = format!(".git/runebook/{place}");
+        pipe(&s, &place);
+        for args in OPENING {
+            let said = run(&s, args);
+            let named =
+                (said.err.contains(&place) && said.err.contains("named pipe")) || doctor_names(&said, &place);
+            assert!(said.status != 0 && named, "{place} {args:?}: {} {}", said.out, said.err);
+        }
+        std::fs::remove_file(s.vault().join(&place)).unwrap();
+        let said = run(&s, &["find", "window"]);
+        assert!(said.out.contains("user/a/one.md"), "{place}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_settings() {
+    for place in [
+        ".runebook/config.yaml",
+        ".git/HEAD",
+        ".git/config",
+        ".git/index",
+        ".git/packed-refs",
+        ".git/refs/heads/main",
+        ".git",
+    ] {
+        let s = vault();
+        if place == ".git" {
+            std::fs::rename(s.vault().join(".git"), s.home().join("gone")).unwrap();
+        }
+        pipe(&s, place);
+        for args in OPENING {
+            let said = run(&s, args);
+            let named = said.err.contains(place) && said.err.contains("named pipe");
+            let named = (said.status == 5 && named) || doctor_names(&said, place);
+            assert!(named, "{place} {args:?}: {} {}", said.out, said.err);
+        }
+    }
+    for place in
+        [".obsidian/app.json", ".obsidian/templates.json", ".runebook/policy.yaml", ".runebook/actors.yaml"]
+    {
+        let s = vault();
+        pipe(&s, place);
+        for (args, expected) in READING {
+            let said = run(&s, args);
+            assert!(said.out.contains(expected), "{place} {args:?}: {} {}", said.out, said.err);
+        }
+        for args in CHANGING {
+            run(&s, args);
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_notes_with_pipes_becomes_a_vault() {
+    let s = Sandbox::new();
+    s.write("a/one.md", "# One\n\nwindow\n");
+    for place in [".obsidian/app.json", "a/pipe.md", "a/.gitignore"] {
+        pipe(&s, place);
+    }
+    let said = run(&s, &["init", "--existing", "--yes"]);
+    assert!(said.status == 0 || said.err.contains("named pipe"), "{} {}", said.out, said.err);
+    std::fs::remove_file(s.vault().join("a/.gitignore")).unwrap();
+    run(&s, &["init", "--existing", "--yes"]);
+    let said = run(&s, &["find", "window"]);
+    assert!(said.out.contains("a/one.md"), "{} {}", said.out, said.err);
+}
