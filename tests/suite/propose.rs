@@ -1,7 +1,8 @@
 //! Proposing: content without a work tree, policy at once, lists, ends.
 
 use crate::cast::{
-    CLAUDE, GPT, SEATS, digest, edit, in_order, merged, new, proposed, status, vault, with_input, write,
+    CLAUDE, GPT, SEATS, approve, digest, edit, in_order, merged, new, proposed, status, vault, with_input,
+    write,
 };
 
 #[test]
@@ -291,4 +292,30 @@ fn nothing_stands_below_a_file() {
     let id = new(&vault, CLAUDE, "Below");
     let run = write(&vault, CLAUDE, &id, "resources/seats.md/x.md", "# X\n").fails(2);
     assert!(run.err.contains("`seats.md` is a file") && run.err.contains("hint"), "{}", run.err);
+}
+
+#[test]
+fn directories_with_their_generated_summaries_move_and_go() {
+    let vault = vault();
+    vault.write("resources/a/one.md", "# One\n\nThe first of two.\n");
+    vault.write("resources/b/two.md", "# Two\n\nThe second.\n");
+    vault.run_as("mei", &["commit", "-m", "Two directories"]).ok();
+    assert!(vault.vault().join("resources/a/.abstract.md").exists());
+    let id = new(&vault, CLAUDE, "Order");
+    vault.run_as(CLAUDE, &["propose", "mv", &id, "resources/a", "resources/c"]).ok();
+    vault.run_as(CLAUDE, &["propose", "rm", "-r", &id, "resources/b"]).ok();
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    approve(&vault, GPT, &id).ok();
+    vault.run_as(CLAUDE, &["merge", &id]).ok();
+    let files = vault.git(&["ls-files", "resources/a", "resources/b", "resources/c"]);
+    let expected = ["resources/c/.abstract.md", "resources/c/.overview.md", "resources/c/one.md"];
+    assert_eq!(files.lines().collect::<Vec<_>>(), expected);
+    assert!(!vault.vault().join("resources/a").exists() && !vault.vault().join("resources/b").exists());
+    assert_eq!(vault.git(&["status", "--short"]), "");
+    vault.run(&["audit"]).ok();
+    // By its own name a summary is still nobody's to move.
+    let id = new(&vault, CLAUDE, "Summary");
+    let refused =
+        vault.run_as(CLAUDE, &["propose", "mv", &id, "resources/c/.abstract.md", "resources/c/x.md"]);
+    assert!(refused.fails(4).err.contains("generated summary"));
 }

@@ -165,7 +165,8 @@ fn taken(
 }
 
 /// The files at or below a place, by their path from there, as far as the actor may read them: what is hidden stays
-/// where it is, as if it did not exist.
+/// where it is, as if it did not exist. Of a directory the generated summaries are left: a merge makes those that its
+/// tree has, and takes the others away.
 pub(super) fn below(
     vault: &Vault<'_>,
     actor: &Actor,
@@ -187,6 +188,9 @@ pub(super) fn below(
     for (tail, entry) in vault.repo.files(entry.oid)? {
         let tail = name(tail)?;
         let path = at.join(&tail)?;
+        if path.is_layer() {
+            continue;
+        }
         let is_file = matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
         if reader.access.may_read(&path) && (!is_file || reader.is_cleared(&path, entry.oid)?) {
             out.push((tail, entry));
