@@ -8,6 +8,8 @@ use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use fs4::fs_std::FileExt;
+
 use super::worktrees::WorkTree;
 use super::{GitError, Repo, from_git, other, to_git};
 use crate::model::change::{Change, ChangeSet, Entry, mode};
@@ -291,6 +293,10 @@ impl Checkout {
         let size = fs::metadata(&copy).map_or(0, |m| m.len());
         let reserve = || -> io::Result<()> {
             let mut file = fs::File::create(&ballast)?;
+            match FileExt::allocate(&file, size + 1) {
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+                done => return done,
+            }
             let block = vec![0x5A; 1 << 16];
             for _ in 0..=(size >> 16) {
                 file.write_all(&block)?;
@@ -328,8 +334,12 @@ impl Checkout {
     }
 }
 
-/// A copy that keeps the time, by which git tells which entries may have changed unseen in the same tick.
+/// The index under a name of its own. It keeps the time, by which git tells which entries may have changed unseen in the
+/// same tick. Whoever changes an index puts a new file in its place, so a link serves where the file system has links.
 fn copy_index(from: &Path, to: &Path) -> Result<(), GitError> {
+    if fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
     let copied = fs::copy(from, to).and_then(|_| {
         let modified = fs::metadata(from)?.modified()?;
         fs::OpenOptions::new().write(true).open(to)?.set_modified(modified)
