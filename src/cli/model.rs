@@ -120,9 +120,8 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         Command::Import(args) => import(args, session),
         Command::Install { name, replace } => {
             let name = named(&name)?;
-            let shows = session.out.shows_progress();
             let bar = Bar::new(session);
-            let imported = models::install(session.env, &name, replace, shows, &bar)?;
+            let imported = models::install(session.env, &name, replace, &bar)?;
             Ok(brought(session, &imported))
         }
         Command::Use { name, global } => choose(&name, global, session),

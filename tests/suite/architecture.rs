@@ -13,6 +13,7 @@ const PRIVATE_CRATES: &[(&str, &str)] = &[
     ("rusqlite", "src/catalog/"),
     ("notify", "src/watch/ears.rs"),
     ("fastembed", "src/index/embed/"),
+    ("ureq", "src/index/embed/fetch.rs"),
     ("ort", "src/index/embed/"),
     // With its `::`: tantivy has a method of that name.
     ("tokenizers::", "src/index/embed/"),

@@ -67,7 +67,7 @@ fn every_text_is_a_query() {
     for query in
         ["🙃", "!!! ???", "\u{1}\u{2}\u{1b}[31m", "", "  ", "\"", "\"\"", "tag:", "*", "~", "-", "zebra"]
     {
-        let (run, answer) = asked(&sandbox, &["find", "--", query].as_slice());
+        let (run, answer) = asked(&sandbox, &["find", "--", query]);
         assert_eq!((run.status, answer["hits"].as_array().map(Vec::len)), (1, Some(0)), "{query}");
         assert!(run.err.contains("hint: "), "{query}: {}", run.err);
     }

@@ -28,6 +28,7 @@ mod forge;
 mod heal;
 mod heal_later;
 mod heavy_links;
+mod hub;
 mod hybrid;
 mod index;
 mod init;

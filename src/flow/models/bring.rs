@@ -90,37 +90,6 @@ pub fn import(env: &Env, request: &Import, progress: &dyn Progress) -> Result<Im
     place(env, &places, stage, description, (from, request.replace))
 }
 
-/// Downloads a model by its name, tries it and puts it among the person's.
-///
-/// # Errors
-/// See [`ModelError`]. What was installed before is as it was.
-pub fn install(
-    env: &Env,
-    name: &ModelName,
-    replace: bool,
-    shows: bool,
-    progress: &dyn Progress,
-) -> Result<Imported, Fault> {
-    let places = Places::of(env).ok_or(ModelError::NoHome)?;
-    let known = || embed::catalogue().iter().map(|model| model.name).collect();
-    let listed = embed::catalogue().iter().find(|model| model.name == name.as_str());
-    let listed = listed.ok_or_else(|| ModelError::NotListed { name: name.clone(), known: known() })?;
-    // Without a runtime the download would be for nothing.
-    or_cancelled(env, probe_apart(env, None, None))?;
-    let stage = Stage::new(&places)?;
-    let cache = env.var("HF_HOME").map_or_else(|| stage.path().join("hub"), PathBuf::from);
-    let hub = |why: String| ModelError::Hub { name: name.clone(), why };
-    let found = embed::download(listed, &super::runtime(env), &cache, shows).map_err(hub)?;
-    let mut description = listed.description(name);
-    for (file, source) in found {
-        let copied = copy(env, &source, &stage.path().join(file), progress)?;
-        description.files.insert(file.to_owned(), copied);
-    }
-    // Only a link or a second copy is left there; a failure leaves some space taken.
-    let _ = std::fs::remove_dir_all(stage.path().join("hub"));
-    place(env, &places, stage, description, (Path::new(name.as_str()), replace))
-}
-
 /// Registers a runtime library, once it was tried in a process of its own.
 ///
 /// # Errors
@@ -148,13 +117,13 @@ pub fn register(env: &Env, library: &Path, progress: &dyn Progress) -> Result<Re
 }
 
 /// A directory beside the models where one is put together; gone when it was not put in its place. One at a time.
-struct Stage {
+pub(super) struct Stage {
     directory: tempfile::TempDir,
     _lock: Lock,
 }
 
 impl Stage {
-    fn new(places: &Places) -> Result<Stage, Fault> {
+    pub(super) fn new(places: &Places) -> Result<Stage, Fault> {
         let models = places.models();
         std::fs::create_dir_all(&models).map_err(ModelError::io("making", &models))?;
         let lock = Lock::take(&models.join(".lock"), "model import", lock::PATIENCE)?;
@@ -172,13 +141,13 @@ impl Stage {
         Ok(Stage { directory, _lock: lock })
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
 /// A trial that Ctrl-C ended says nothing of the model.
-fn or_cancelled<T>(env: &Env, tried: Result<T, ModelError>) -> Result<T, Fault> {
+pub(super) fn or_cancelled<T>(env: &Env, tried: Result<T, ModelError>) -> Result<T, Fault> {
     if tried.is_err() {
         env.go_on()?;
     }
@@ -212,7 +181,7 @@ pub(super) fn recover(places: &Places) {
 }
 
 /// Describes, tries and places what stands in the stage.
-fn place(
+pub(super) fn place(
     env: &Env,
     places: &Places,
     stage: Stage,
@@ -302,7 +271,7 @@ fn settle_default(places: &Places, name: &ModelName) -> Result<bool, Fault> {
 }
 
 /// Copies a file in steps and tells what it is.
-fn copy(env: &Env, from: &Path, to: &Path, progress: &dyn Progress) -> Result<ModelFile, Fault> {
+pub(super) fn copy(env: &Env, from: &Path, to: &Path, progress: &dyn Progress) -> Result<ModelFile, Fault> {
     let mut source = plain::open(from).map_err(ModelError::io("reading", from))?;
     let mut target = std::fs::File::create(to).map_err(ModelError::io("writing", to))?;
     let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; STEP]);

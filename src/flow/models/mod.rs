@@ -8,15 +8,17 @@ mod bring;
 mod choose;
 mod error;
 mod guess;
+mod install;
 mod list;
 mod place;
 mod probe;
 mod settle;
 
-pub use bring::{Import, Imported, import, install, register};
+pub use bring::{Import, Imported, import, register};
 pub use choose::{Choice, ChosenBy, Unavailable, choose, runtime};
 pub use error::ModelError;
 pub use guess::Said;
+pub use install::install;
 pub use list::{Installed, Listed, RuntimeState, list};
 pub use place::Places;
 pub use probe::{Probed, probe};

@@ -1,12 +1,10 @@
-//! Models that fastembed can download from a hub.
+//! Models that can be downloaded from a hub.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fastembed::{EmbeddingModel, TextEmbedding, TextInitOptions};
+use fastembed::{EmbeddingModel, TextEmbedding};
 
-use super::Runtime;
-use super::error::chain;
 use crate::model::embedding::{Description, FILES, ModelName, Pooling, Prefixes};
 
 /// A model that can be downloaded.
@@ -92,36 +90,31 @@ impl Catalogued {
     }
 }
 
-/// Downloads a model into a cache and tells where its files are. `shows`: fastembed draws its own progress on stderr.
-///
-/// # Errors
-/// Why it was not had, on one line.
-pub fn download(
-    model: &Catalogued,
-    runtime: &Runtime,
-    cache: &Path,
-    shows: bool,
-) -> Result<BTreeMap<&'static str, PathBuf>, String> {
-    let environment = runtime.load().map_err(|error| error.to_string())?;
-    let options = TextInitOptions::new(model.model.clone())
-        .with_environment(environment)
-        .with_cache_dir(cache.to_owned())
-        .with_show_download_progress(shows)
-        .with_auto_device(fastembed::AutoDevicePolicy::PreferCPU);
-    let opened = crate::index::text::caught(|| TextEmbedding::try_new(options));
-    match opened {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => return Err(chain(&error)),
-        Err(_) => return Err("the runtime gave up over it".to_owned()),
+impl Catalogued {
+    /// The hub's repository, and of each file of a model's directory what it is called there.
+    ///
+    /// # Errors
+    /// When this version of fastembed does not know the model any more.
+    pub fn sources(&self) -> Result<(String, BTreeMap<&'static str, String>), String> {
+        let info = TextEmbedding::get_model_info(&self.model).map_err(|error| error.to_string())?;
+        let source = |name: &'static str| match name {
+            "model.onnx" => (name, info.model_file.clone()),
+            name => (name, name.to_owned()),
+        };
+        Ok((info.model_code.clone(), FILES.iter().map(|name| source(name)).collect()))
     }
-    let info = TextEmbedding::get_model_info(&model.model).map_err(|error| error.to_string())?;
-    let repository = cache.join(format!("models--{}", info.model_code.replace('/', "--")));
-    let revision = std::fs::read_to_string(repository.join("refs").join("main"));
-    let revision = revision.map_err(|why| format!("the hub's cache has no refs/main: {why}"))?;
-    let snapshot = repository.join("snapshots").join(revision.trim());
-    let place = |name| match name {
-        "model.onnx" => snapshot.join(&info.model_file),
-        name => snapshot.join(name),
-    };
-    Ok(FILES.iter().map(|name| (*name, place(*name))).collect())
+
+    /// The files, where another program's cache of the hub has all of them.
+    #[must_use]
+    pub fn cached(&self, cache: &Path) -> Option<BTreeMap<&'static str, PathBuf>> {
+        let (repository, sources) = self.sources().ok()?;
+        let name = format!("models--{}", repository.replace('/', "--"));
+        [cache.join(&name), cache.join("hub").join(&name)].into_iter().find_map(|repository| {
+            let revision = std::fs::read_to_string(repository.join("refs").join("main")).ok()?;
+            let snapshot = repository.join("snapshots").join(revision.trim());
+            let files: BTreeMap<_, _> =
+                sources.iter().map(|(name, source)| (*name, snapshot.join(source))).collect();
+            files.values().all(|file| file.is_file()).then_some(files)
+        })
+    }
 }

@@ -6,7 +6,9 @@
 //! memory. The same text gives the same bits, whatever stood beside it, on one machine with one library and one number
 //! of threads.
 
+mod address;
 mod error;
+mod fetch;
 mod hub;
 mod lazy;
 mod model_dir;
@@ -21,7 +23,8 @@ use std::num::NonZeroUsize;
 use fastembed::{InitOptionsUserDefined, TextEmbedding, UserDefinedEmbeddingModel};
 
 pub use error::EmbedError;
-pub use hub::{Catalogued, catalogue, download};
+pub use fetch::{FetchError, Hub, fetch};
+pub use hub::{Catalogued, catalogue};
 pub use lazy::Lazy;
 pub use model_dir::{ModelDir, hash_of};
 pub use runtime::{OLDEST, Runtime, library_name};
