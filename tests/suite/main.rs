@@ -8,6 +8,7 @@ mod architecture;
 mod asof;
 mod attack;
 mod audit;
+mod bad_models;
 mod bad_search;
 mod browse;
 mod canvas;

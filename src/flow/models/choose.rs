@@ -149,7 +149,8 @@ impl Choice {
     }
 }
 
-/// The model that is used in a vault with these settings, or outside of vaults. It costs reading two small files.
+/// The model that is used in a vault with these settings, or outside of vaults. It costs reading three small files; a
+/// library that is another than before is tried first.
 ///
 /// # Errors
 /// When there is none, with the reason.
@@ -169,7 +170,9 @@ pub fn choose(env: &Env, config: Option<&Config>) -> Result<Choice, Unavailable>
         found => found?,
     };
     let threads = threads(config.map_or(0, |config| config.index.threads));
-    Ok(Choice { by, directory, runtime: runtime(env), threads })
+    let runtime = runtime(env);
+    super::trial::tried(env, &places, &runtime)?;
+    Ok(Choice { by, directory, runtime, threads })
 }
 
 /// What is said of the model, and by whom: the environment before the vault before the person.

@@ -13,6 +13,7 @@ mod list;
 mod place;
 mod probe;
 mod settle;
+mod trial;
 
 pub use bring::{Import, Imported, import, register};
 pub use choose::{Choice, ChosenBy, Unavailable, choose, runtime};

@@ -55,6 +55,12 @@ impl Places {
         self.root.join("runtime").join(library_name())
     }
 
+    /// The file that says of which library it was tried whether it can be loaded.
+    #[must_use]
+    pub fn tried(&self) -> PathBuf {
+        self.root.join("runtime").join("tried")
+    }
+
     /// The file with the name of the model that is used where a vault names none.
     #[must_use]
     pub fn default_model(&self) -> PathBuf {

@@ -105,7 +105,11 @@ pub(super) fn probe_apart(
     };
     let said = heard.and_then(|thread| thread.join().ok()).unwrap_or_default();
     // What a library printed stands before the answer.
-    let said = said.rfind("\n{").map_or(said.as_str(), |at| &said[at..]);
+    let (printed, said) = said.split_at(said.rfind("\n{").unwrap_or(0));
+    if status.success() && !printed.trim().is_empty() {
+        let why = "it prints while it is loaded, and that would stand in every answer";
+        return Err(failed(why.to_owned(), None));
+    }
     if status.success() {
         return serde_json::from_str(said).map_err(|why| failed(why.to_string(), None));
     }

@@ -26,6 +26,9 @@ pub enum EmbedError {
         /// Its version.
         found: String,
     },
+    /// The library was tried, and cannot be used: the sentence says which and why.
+    #[error("{0}")]
+    Refused(String),
     /// The model's directory has no description, so it was never imported whole.
     #[error("{} holds no model", .0.display())]
     NoModel(PathBuf),
@@ -120,7 +123,7 @@ impl Explain for EmbedError {
                 EmbedError::NoRuntime(_) => {
                     "run `scripts/fetch-model` of the project, or register a library with `runebook model runtime PATH`"
                 }
-                EmbedError::BadRuntime { .. } | EmbedError::OldRuntime { .. } => {
+                EmbedError::BadRuntime { .. } | EmbedError::OldRuntime { .. } | EmbedError::Refused(_) => {
                     "register another library with `runebook model runtime PATH`, or run `scripts/fetch-model` of the project"
                 }
                 EmbedError::NoModel(_) | EmbedError::Description { .. } | EmbedError::File { .. } => {

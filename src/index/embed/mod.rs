@@ -28,6 +28,7 @@ pub use hub::{Catalogued, catalogue};
 pub use lazy::Lazy;
 pub use model_dir::{ModelDir, hash_of};
 pub use runtime::{OLDEST, Runtime, library_name};
+pub use verified::looks_of;
 
 use crate::model::embedding::{Fingerprint, Pooling, Prefixes};
 

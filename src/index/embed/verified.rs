@@ -43,6 +43,12 @@ fn looks(_: &Path) -> Option<(String, i128)> {
     None
 }
 
+/// How a file looks to the system: as long as that is the same, its content is. None where the system does not tell.
+#[must_use]
+pub fn looks_of(file: &Path) -> Option<String> {
+    looks(file).map(|(looks, _)| looks)
+}
+
 /// A file as it looked before it was read.
 #[derive(Debug)]
 pub(super) struct Looks(Option<String>);
@@ -50,7 +56,7 @@ pub(super) struct Looks(Option<String>);
 impl Looks {
     /// Looks at a file.
     pub(super) fn of(file: &Path) -> Looks {
-        Looks(looks(file).map(|(looks, _)| looks))
+        Looks(looks_of(file))
     }
 
     /// Whether the file was found to have this content when it looked like this.
