@@ -46,6 +46,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
                 Differs::Added => ("A", Tone::Good),
                 Differs::Modified => ("M", Tone::Warn),
                 Differs::Deleted => ("D", Tone::Bad),
+                Differs::Unreadable => ("?", Tone::Bad),
             };
             let line = format!(
                 "{} {}",

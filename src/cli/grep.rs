@@ -51,6 +51,8 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         hidden: args.all,
     };
     let found = search::grep(&reader, &request, &target.uri.path, target.kind)?;
+    session.problems(&found.problems);
+    let found = found.files;
     let out = &mut session.out;
     let mut last: Option<(usize, u32)> = None;
     for (file, lines) in found.iter().enumerate() {

@@ -51,6 +51,9 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             out.line(shown);
         }
     }
+    if found.items.is_empty() && found.problems.iter().any(|problem| problem.rule == "path.unreadable") {
+        return Ok(Done::Nothing);
+    }
     if found.items.is_empty() {
         explain_emptiness(session, &reader, &target);
     }

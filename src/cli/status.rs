@@ -197,6 +197,7 @@ fn changes(out: &mut Output, state: &Status) {
             Differs::Added => ("A", Tone::Good),
             Differs::Modified => ("M", Tone::Warn),
             Differs::Deleted => ("D", Tone::Bad),
+            Differs::Unreadable => ("?", Tone::Bad),
         };
         let path = changed.path.as_ref().map_or("(a name that is not UTF-8)", |path| path.as_str());
         let staged = if changed.staged { out.paint(Tone::Dim, "  staged") } else { String::new() };

@@ -299,7 +299,7 @@ fn message(given: Option<&str>, files: &[Committed]) -> String {
             let verb = |change| match change {
                 Differs::Added => "Add",
                 Differs::Modified => "Change",
-                Differs::Deleted => "Remove",
+                Differs::Deleted | Differs::Unreadable => "Remove",
             };
             let mut verbs: Vec<&str> = files.iter().map(|file| verb(file.change)).collect();
             verbs.dedup();

@@ -118,6 +118,9 @@ pub enum InitError {
     /// Files of settings are there, uncommitted.
     #[error("{} is there already, but not committed", .0.display())]
     Leftover(PathBuf),
+    /// Settings of a vault are there, and no repository.
+    #[error("{} has the settings of a vault, and no git repository with what was approved", .0.display())]
+    NoHistory(PathBuf),
     /// Git's address of the person cannot stand in a commit.
     #[error("user.name or user.email holds a character that a commit cannot hold: {0:?}")]
     Identity(String),
@@ -136,7 +139,7 @@ pub enum InitError {
 impl Explain for InitError {
     fn kind(&self) -> Kind {
         match self {
-            InitError::UnderWay { .. } | InitError::Leftover(_) => Kind::Conflict,
+            InitError::UnderWay { .. } | InitError::Leftover(_) | InitError::NoHistory(_) => Kind::Conflict,
             InitError::Io { .. } => Kind::Failed,
             _ => Kind::Usage,
         }
@@ -172,6 +175,10 @@ impl Explain for InitError {
             InitError::Leftover(path) => {
                 Some(format!("look at it; then commit or remove {} and run this again", path.display()))
             }
+            InitError::NoHistory(_) => Some(
+                "bring its `.git` back, or clone the vault; to begin anew from what is here: `git init`, `git add -A`, `git commit`"
+                    .to_owned(),
+            ),
             InitError::Identity(_) => {
                 Some("set them with `git config user.name` and `git config user.email`".to_owned())
             }
@@ -189,6 +196,10 @@ pub fn survey(request: &Request) -> Result<Ground, Fault> {
     let repo = match Repo::discover(existing_part(at)) {
         Ok(repo) => repo,
         Err(GitError::NoRepository(_)) => return survey_folder(request),
+        // What is broken further up is no matter of a directory that gets a repository of its own.
+        Err(GitError::Broken { path, .. }) if !path.parent().is_some_and(|above| same(above, at)) => {
+            return survey_folder(request);
+        }
         Err(error) => return Err(error.into()),
     };
     let Some(root) = repo.work_dir().map(Path::to_owned) else {
@@ -235,6 +246,9 @@ fn survey_folder(request: &Request) -> Result<Ground, Fault> {
     let at = &request.directory;
     if is_empty(at)? {
         return Ok(Ground::Empty);
+    }
+    if at.join(".runebook").symlink_metadata().is_ok() {
+        return Err(InitError::NoHistory(at.clone()).into());
     }
     let found = walk(at, &WalkOptions::default());
     let notes = found.files.into_iter().map(|file| file.path).filter(VaultPath::is_markdown).collect();

@@ -18,7 +18,7 @@ use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::finding::Finding;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
-use crate::store::files;
+use crate::store::files::{self, FileError};
 use crate::store::git::{Head, Repo};
 use crate::store::walk::{WalkOptions, walk};
 
@@ -151,8 +151,16 @@ impl<'v, 'e> Reader<'v, 'e> {
         }
         let found = match &self.state {
             State::Files(root) => {
-                let data = files::place_to_read(root, path)?.metadata();
-                data.ok().and_then(|data| match (data.is_dir(), data.is_file()) {
+                let at = files::place_to_read(root, path)?;
+                let data = match at.metadata() {
+                    Ok(data) => Some(data),
+                    // What cannot be looked at may be there or not.
+                    Err(why) if why.kind() == std::io::ErrorKind::PermissionDenied => {
+                        return Err(FileError::Io { doing: "looking at", path: at, why }.into());
+                    }
+                    Err(_) => None,
+                };
+                data.and_then(|data| match (data.is_dir(), data.is_file()) {
                     (true, _) => Some(Stands::Directory),
                     (_, true) => Some(Stands::File),
                     _ => None,

@@ -60,7 +60,13 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
     let note = |effect| undo::note(vault, &format!("remove {path}"), vec![effect]);
     let kept = if let Some(commit) = git_has_all(vault, path, directory)? {
         note(Effect::Removed { path: path.clone(), commit })?;
-        if directory { std::fs::remove_dir_all(&at) } else { std::fs::remove_file(&at) }.map_err(io)?;
+        if directory {
+            // Of what is half removed the note stays: `undo` brings it back.
+            std::fs::remove_dir_all(&at).map_err(io)?;
+        } else if let Err(why) = std::fs::remove_file(&at) {
+            undo::forget(vault);
+            return Err(io(why).into());
+        }
         None
     } else {
         let stamp = vault.clock.now_zoned().strftime("%Y%m%dT%H%M%S").to_string();
@@ -71,7 +77,10 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
         let kept = place.join(path.as_str());
         std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
         note(Effect::PutAway { path: path.clone(), kept: kept.clone() })?;
-        std::fs::rename(&at, &kept).map_err(io)?;
+        if let Err(why) = std::fs::rename(&at, &kept) {
+            undo::forget(vault);
+            return Err(io(why).into());
+        }
         Some(kept)
     };
     remove_empty_parents(root, path);

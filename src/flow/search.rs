@@ -1,15 +1,18 @@
 //! Searching the files as they are: `grep` and `glob`. They need no index.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 use regex::bytes::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::reader::{Reader, Stands};
+use super::reader::{Listing, Reader, Stands};
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::finding::{Finding, Severity};
 use crate::model::path::VaultPath;
 use crate::model::policy::compile_glob;
-use crate::store::files;
+use crate::store::files::{self, FileError};
 
 /// Why a search cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -75,23 +78,36 @@ pub struct Line {
     pub matches: Vec<(usize, usize)>,
 }
 
-/// Searches the files at or below a place. The answer is in the order of paths and lines; each file's lines stand
-/// together.
+/// What `grep` found.
+#[derive(Debug, Clone, Default)]
+pub struct Hits {
+    /// The lines of each file that has some, in the order of paths and lines.
+    pub files: Vec<Vec<Line>>,
+    /// What could not be searched.
+    pub problems: Vec<Finding>,
+}
+
+/// Searches the files at or below a place.
 ///
 /// # Errors
-/// When the pattern is malformed or the files cannot be listed; a file that cannot be read is left out.
-pub fn grep(
-    reader: &Reader<'_, '_>,
-    request: &Request,
-    at: &VaultPath,
-    kind: Stands,
-) -> Result<Vec<Vec<Line>>, Fault> {
+/// When the pattern is malformed or the files cannot be listed; a file that cannot be read is among the problems.
+pub fn grep(reader: &Reader<'_, '_>, request: &Request, at: &VaultPath, kind: Stands) -> Result<Hits, Fault> {
     let source = if request.plain { regex::escape(&request.pattern) } else { request.pattern.clone() };
     let pattern = compile(&source, request.any_case)
         .map_err(|error| SearchError::Pattern { pattern: request.pattern.clone(), why: last_line(&error) })?;
-    let paths: Vec<VaultPath> = match kind {
-        Stands::File => vec![at.clone()],
-        Stands::Directory => reader.list(at, None, request.hidden)?.files.into_iter().map(|f| f.0).collect(),
+    let listing = match kind {
+        Stands::File => Listing { files: vec![(at.clone(), None)], ..Listing::default() },
+        Stands::Directory => reader.list(at, None, request.hidden)?,
+    };
+    let paths: Vec<VaultPath> = listing.files.into_iter().map(|file| file.0).collect();
+    let unread = Mutex::new(listing.problems);
+    let miss = |path: &VaultPath, why: &FileError| {
+        // It was removed while we looked: then it is simply not there.
+        if why.kind() != Kind::Nothing {
+            let finding = Finding::new("path.unreadable", Severity::Warning, why.to_string()).in_file(path);
+            unread.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+        }
+        Vec::new()
     };
     let cancel = &reader.vault.env.cancel;
     let mut found: Vec<Vec<Line>> = match reader.files_root() {
@@ -101,7 +117,7 @@ pub fn grep(
             .filter(|_| !cancel.is_cancelled())
             .map(|path| match files::read(root, path) {
                 Ok(bytes) => lines(path, &bytes, &pattern, request.context),
-                Err(_) => Vec::new(),
+                Err(why) => miss(path, &why),
             })
             .collect(),
         None => {
@@ -125,7 +141,9 @@ pub fn grep(
         }
         found = visible;
     }
-    Ok(found)
+    let mut problems = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
+    problems.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Hits { files: found, problems })
 }
 
 fn last_line(error: &regex::Error) -> String {

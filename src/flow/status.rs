@@ -13,7 +13,7 @@ use super::watched::{self, Watching};
 use super::{acting, proposals, sync};
 use crate::model::access::{Access, Reach, View};
 use crate::model::event::Data;
-use crate::model::fault::{Explain as _, Fault};
+use crate::model::fault::Fault;
 use crate::model::id::{ActorId, Oid, ProposalId};
 use crate::model::path::VaultPath;
 use crate::model::proposal::State;
@@ -116,6 +116,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         Ok(changed) => (changed, None),
         // The rest is worth to be told all the same.
         Err(why) => {
+            let why = Fault::from(why);
             let hint = why.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             (Vec::new(), Some(format!("{why}{hint}")))
         }

@@ -92,7 +92,9 @@ impl Explain for VaultError {
             VaultError::Read { path, why } if why.kind() == std::io::ErrorKind::PermissionDenied => {
                 Some(format!("give yourself the right to read it: `chmod u+r '{}'`", path.display()))
             }
-            VaultError::Read { .. } => Some(format!("put it back: `git restore {CONFIG}`")),
+            VaultError::Read { .. } => {
+                Some(format!("remove what stands there, then put it back: `git restore {CONFIG}`"))
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod text_run;
 mod text_score;
 mod text_search;
 mod text_sieve;
+mod text_still;
 mod text_telling;
 mod text_terms;
 mod text_view;

@@ -11,6 +11,7 @@ use tantivy::schema::{
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
 
 use super::text_near::order_key;
+use super::text_still::Still;
 use super::text_words;
 use crate::model::fault::{Explain, Kind};
 
@@ -52,6 +53,9 @@ impl Explain for TextError {
             TextError::Other { why, .. } if why.contains("Read-only file system") => {
                 "the index needs a file system that can be written: copy the vault to one, or use `runebook grep`"
                     .to_owned()
+            }
+            TextError::Other { why, .. } if why.contains("Permission denied") => {
+                "give yourself the right to write there, or use `runebook grep`".to_owned()
             }
             TextError::Other { .. } => {
                 "see whether the disk is full, then run `runebook reindex`; nothing was lost".to_owned()
@@ -284,7 +288,7 @@ impl TextIndex {
     /// # Errors
     /// When there is none, it has another form, or it is damaged.
     pub fn open(path: &Path) -> Result<TextIndex, TextError> {
-        let index = guarded(path, || Index::open(MmapDirectory::open(path)?))?;
+        let index = guarded(path, || Index::open(Still(MmapDirectory::open(path)?)))?;
         if index.schema() != schema().0 {
             let why = "it was made by another version of this program".to_owned();
             return Err(TextError::Unusable { path: path.to_owned(), why });

@@ -62,7 +62,7 @@ impl Fault {
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        self.0.hint()
+        self.0.hint().or_else(|| by_system(&self.0.to_string()).map(str::to_owned))
     }
 
     /// What is too long for one line.
@@ -76,6 +76,27 @@ impl Fault {
     pub fn as_error(&self) -> &(dyn std::error::Error + 'static) {
         self.0.as_ref()
     }
+}
+
+/// What to do where the operating system refuses, by the words that it has for it: they come through libraries that hand
+/// on nothing else.
+fn by_system(message: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 4] = [
+        (
+            "Permission denied",
+            "see with `ls -ld` whose it is; give yourself the right (`chmod u+rwX`) or work as its owner, then run this again",
+        ),
+        (
+            "Operation not permitted",
+            "it belongs to somebody else, or is protected (`lsattr`): work as its owner, then run this again",
+        ),
+        (
+            "Read-only file system",
+            "the file system is read-only: make it writable, or copy the vault to one that is",
+        ),
+        ("No space left", "the disk is full: make room and run this again; nothing was lost"),
+    ];
+    KNOWN.iter().find(|(words, _)| message.contains(words)).map(|(_, hint)| *hint)
 }
 
 impl<E: Explain> From<E> for Fault {

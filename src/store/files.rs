@@ -46,10 +46,13 @@ impl Explain for FileError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            FileError::Io { why, .. } => match why.kind() {
+            FileError::Io { doing, why, .. } => match why.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(
                     "the disk is full; the old file is untouched: make room and run this again".to_owned(),
                 ),
+                io::ErrorKind::PermissionDenied if matches!(*doing, "reading" | "looking at") => {
+                    Some("give yourself the right to read it (`chmod u+rX`), then run this again".to_owned())
+                }
                 io::ErrorKind::PermissionDenied => {
                     Some("give yourself the right to write there, then run this again".to_owned())
                 }

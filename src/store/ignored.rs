@@ -99,6 +99,8 @@ impl Ignored {
         let bytes = match plain::read_bounded(at, MOST) {
             Ok(bytes) => bytes,
             Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
+            // In a directory that cannot be read nothing is known to stand; the walk tells of it.
+            Err(_) if at.symlink_metadata().is_err() => return None,
             Err(why) => {
                 self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(self.unused(at, &why));
                 return None;

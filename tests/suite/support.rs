@@ -37,7 +37,7 @@ impl Run {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", self.out, self.err))
     }
 
-    fn of(output: Output) -> Run {
+    pub(crate) fn of(output: Output) -> Run {
         Run {
             status: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -104,6 +104,12 @@ impl Sandbox {
         let run = Run::of(self.command("git").args(args).output().expect("git runs"));
         assert_eq!(run.status, 0, "git {args:?}\n{}{}", run.out, run.err);
         run.out.trim_end().to_owned()
+    }
+
+    /// The number of whoever runs the tests.
+    #[cfg(unix)]
+    pub(crate) fn user(&self) -> u32 {
+        std::os::unix::fs::MetadataExt::uid(&self.home().metadata().expect("a home"))
     }
 
     /// Writes a file of the vault.

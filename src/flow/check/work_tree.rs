@@ -176,8 +176,17 @@ pub fn work_tree(
         Head::Detached(oid) => Some(oid),
     };
     let head = head.map(|oid| vault.repo.tree_of(oid)).transpose()?;
+    // What a directory that cannot be read had in the last commit is taken for there, so that links to it are not broken.
+    let mut named: Vec<(VaultPath, Extra)> = named.collect();
+    if let Some(head) = head.filter(|_| !found.unread.is_empty()) {
+        let hidden = |path: &VaultPath| found.unread.iter().any(|(above, _)| path.is_within(above));
+        let known = vault.repo.files(head)?.into_iter().filter_map(|(path, _)| VaultPath::from_disk(&path));
+        named.extend(known.filter(hidden).map(|path| (path, Extra::default())));
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        named.dedup_by(|a, b| a.0 == b.0);
+    }
     let unnamed = unnamed(&root, &found.files, cancel);
-    let snapshot = Snapshot::new(root.clone(), named.collect()).since(head).with_unnamed(unnamed);
+    let snapshot = Snapshot::new(root.clone(), named).since(head).with_unnamed(unnamed);
     progress.end();
     vault.env.go_on()?;
 

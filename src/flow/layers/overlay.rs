@@ -9,6 +9,7 @@ use crate::markdown;
 use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 use crate::store::files;
+use crate::store::git::Differs;
 
 /// The differences below one directory.
 #[derive(Debug, Default)]
@@ -26,6 +27,9 @@ impl Overlay {
         let mut out = Overlay::default();
         for change in vault.repo.changes(std::slice::from_ref(below))? {
             vault.env.go_on()?;
+            if change.overall() == Differs::Unreadable {
+                continue;
+            }
             let Some(path) = change.path.filter(|path| rules.takes(path)) else { continue };
             let at = root.join(path.as_str());
             let is_file = at.symlink_metadata().is_ok_and(|data| data.is_file());

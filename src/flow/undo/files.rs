@@ -298,13 +298,19 @@ fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> 
         UndoError::Changed { what: what.to_owned(), path: path.clone(), why }
     };
     let mut jobs: Vec<(VaultPath, Vec<u8>, Vec<u8>)> = Vec::new();
+    let mut gone: Vec<(VaultPath, Vec<u8>)> = Vec::new();
     for (path, writes) in writes_of(effects) {
         match current(root, &path, &writes)?.ok_or_else(|| changed(&path))? {
             Becomes::Bytes { now: Some(now), then: Some(then) } => jobs.push((path, now, then)),
-            Becomes::Bytes { now, then } => one(root, what, &path, now.is_some(), then)?,
-            Becomes::Done => {}
+            Becomes::Bytes { now: None, then: Some(then) } => gone.push((path, then)),
+            Becomes::Bytes { now: Some(_), then: None } => take_away(root, what, &path)?,
+            Becomes::Bytes { now: None, then: None } | Becomes::Done => {}
         }
     }
+    // Many at once: each waits for the disk, and all wait as long as one.
+    let creations: Vec<(&VaultPath, &[u8])> =
+        gone.iter().map(|(path, bytes)| (path, bytes.as_slice())).collect();
+    files::create_all(root, &creations).into_iter().collect::<Result<(), _>>()?;
     let replacements: Vec<Replacement<'_>> =
         jobs.iter().map(|(path, old, new)| Replacement { path, old, new }).collect();
     for (result, (path, _, _)) in files::replace_all(root, &replacements).into_iter().zip(&jobs) {
@@ -315,16 +321,11 @@ fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Makes a file that is not there, or removes one that is.
-fn one(root: &Path, what: &str, path: &VaultPath, there: bool, then: Option<Vec<u8>>) -> Result<(), Fault> {
-    if let Some(bytes) = then {
-        return Ok(files::create(root, path, &bytes)?);
-    }
-    if there {
-        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-        std::fs::remove_file(files::place(root, path)?).map_err(io)?;
-        remove::remove_empty_parents(root, path);
-    }
+/// Removes a file that is there, and the directories that it leaves empty.
+fn take_away(root: &Path, what: &str, path: &VaultPath) -> Result<(), Fault> {
+    let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
+    std::fs::remove_file(files::place(root, path)?).map_err(io)?;
+    remove::remove_empty_parents(root, path);
     Ok(())
 }
 

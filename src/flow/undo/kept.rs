@@ -13,13 +13,18 @@ pub(super) fn below(at: &Path) -> io::Result<Vec<(String, Option<Oid>)>> {
     let mut out = Vec::new();
     let mut queue = vec![(at.to_owned(), String::new())];
     while let Some((place, name)) = queue.pop() {
-        let data = place.symlink_metadata()?;
+        let named = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", place.display()));
+        let data = place.symlink_metadata().map_err(named)?;
         if !data.is_dir() {
-            let blob = if data.is_file() { Some(Repo::hash_blob(&plain::read(&place)?)) } else { None };
+            let blob = if data.is_file() {
+                Some(Repo::hash_blob(&plain::read(&place).map_err(named)?))
+            } else {
+                None
+            };
             out.push((name, blob));
             continue;
         }
-        for entry in std::fs::read_dir(&place)? {
+        for entry in std::fs::read_dir(&place).map_err(named)? {
             let entry = entry?;
             let tail = entry.file_name().to_string_lossy().into_owned();
             let name = if name.is_empty() { tail } else { format!("{name}/{tail}") };

@@ -3,6 +3,7 @@
 //! Objects are read raw and their hashes are checked, so no replace ref, graft, commit graph or mailmap has a say
 //! in what a commit is.
 
+mod broken;
 mod checkout;
 mod entries;
 mod hooked;
@@ -38,6 +39,16 @@ pub enum GitError {
     /// There is no repository here or above.
     #[error("there is no git repository at {} or above it", .0.display())]
     NoRepository(PathBuf),
+    /// There is something of a repository, and it is none.
+    #[error("{} is no git repository: {why}", path.display())]
+    Broken {
+        /// The `.git` that is there.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
     /// The repository is of a kind that cannot be handled safely.
     #[error("the repository at {} cannot be used: {why}", path.display())]
     Unsupported {
@@ -109,6 +120,7 @@ impl Explain for GitError {
             GitError::NoCommit(_) => Kind::Nothing,
             GitError::RefMoved { .. } | GitError::Locked(_) => Kind::Conflict,
             GitError::Unsupported { .. }
+            | GitError::Broken { .. }
             | GitError::Filtered { .. }
             | GitError::Object { .. }
             | GitError::Special { .. }
@@ -120,6 +132,7 @@ impl Explain for GitError {
         match self {
             GitError::NoRepository(_) => Some("run `runebook init` to make a vault here".to_owned()),
             GitError::Unsupported { hint, .. } => Some((*hint).to_owned()),
+            GitError::Broken { hint, .. } => Some(hint.clone()),
             GitError::BelowFile(_) => Some("choose another place, or remove the file first".to_owned()),
             GitError::Filtered { filter, .. } if filter == "lfs" => {
                 Some("commit it with `git commit`; memories need no LFS".to_owned())
@@ -142,7 +155,7 @@ impl Explain for GitError {
             GitError::Other { why, .. } if why.contains("Read-only file system") => Some(
                 "the file system is read-only: make it writable, or copy the vault to one that is".to_owned(),
             ),
-            GitError::Other { .. } => None,
+            GitError::Other { why, .. } => broken::hint(why),
         }
     }
 }
@@ -156,7 +169,20 @@ fn index_error(at: &Path, doing: &str) -> impl FnOnce(git2::Error) -> GitError {
             why: "its index is split or sparse",
             hint: "run `git update-index --no-split-index` (or `git sparse-checkout disable`) in it",
         },
-        _ => other(doing)(error),
+        text if text.contains("failed to read index") || text.contains("invalid data in index") => {
+            GitError::Unsupported {
+                path: at,
+                why: "its index is damaged",
+                hint: "make it anew: `rm -r .git/index`, then `git reset`; no file is touched by that",
+            }
+        }
+        // A file that may not be opened is "locked" to libgit2.
+        text => {
+            match text.strip_prefix("failed open - '").and_then(|rest| rest.split_once("' is locked: ")) {
+                Some((path, why)) => GitError::Other { doing, why: format!("reading {path}: {why}") },
+                None => other(doing)(error),
+            }
+        }
     }
 }
 
@@ -216,7 +242,7 @@ impl Repo {
         match git2::Repository::discover(from) {
             Ok(inner) => Repo::checked(inner),
             Err(error) if error.code() == git2::ErrorCode::NotFound => {
-                Err(GitError::NoRepository(from.to_owned()))
+                Err(broken::broken(from).unwrap_or_else(|| GitError::NoRepository(from.to_owned())))
             }
             Err(error) => Err(Repo::unsupported(from, &error)),
         }

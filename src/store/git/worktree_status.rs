@@ -17,6 +17,8 @@ pub enum Differs {
     Modified,
     /// It is gone.
     Deleted,
+    /// It cannot be looked at, so it is not known whether it differs.
+    Unreadable,
 }
 
 /// One file that is not as HEAD has it.
@@ -39,6 +41,7 @@ impl WorkChange {
     #[must_use]
     pub fn overall(&self) -> Differs {
         match (self.staged, self.unstaged) {
+            (_, Some(Differs::Unreadable)) => Differs::Unreadable,
             (_, Some(Differs::Deleted)) | (Some(Differs::Deleted), None) => Differs::Deleted,
             (Some(Differs::Added), _) => Differs::Added,
             (None, Some(Differs::Added)) => Differs::Added,
@@ -86,6 +89,14 @@ impl Repo {
             .filter(|entry| !(entry.status().is_wt_deleted() && left_out.contains(entry.path_bytes())))
             .filter_map(|entry| change_of(&entry))
             .collect();
+        for change in out.iter_mut().filter(|change| change.unstaged == Some(Differs::Deleted)) {
+            // In a directory that cannot be read nothing seems to stand.
+            let at = self.work_dir().zip(change.path.as_ref()).map(|(root, path)| root.join(path.as_str()));
+            let refused = |why: &std::io::Error| why.kind() == std::io::ErrorKind::PermissionDenied;
+            if at.is_some_and(|at| at.symlink_metadata().is_err_and(|why| refused(&why))) {
+                change.unstaged = Some(Differs::Unreadable);
+            }
+        }
         out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(out)
     }
