@@ -181,6 +181,48 @@ fn a_link_by_an_alias_gets_the_name() {
 }
 
 #[test]
+fn a_rename_is_followed_before_an_alias() {
+    let files = [
+        ("user/Canvas.md", "# Canvas\n\nInfinite space.\n\n## Cards\n"),
+        ("user/白板.md", "---\naliases: [Canvas]\n---\n# 白板\n\n无限画布。\n"),
+        ("user/a.md", "See [[Canvas]] and [[Canvas#Cards|cards]].\n"),
+    ];
+    let healed = "See [[Board]] and [[Board#Cards|cards]].\n";
+    // Not committed.
+    let s = vault(&files);
+    std::fs::rename(s.vault().join("user/Canvas.md"), s.vault().join("user/Board.md")).unwrap();
+    let shown = s.run(&["check", "--fix", "-n"]);
+    assert!(shown.out.contains("[[Canvas]] → [[Board]]") && !shown.out.contains("[[白板"), "{}", shown.out);
+    assert_eq!(s.read("user/a.md"), files[2].1);
+    fix(&s, &[]);
+    assert_eq!(s.read("user/a.md"), healed);
+    // Committed, and changed by it.
+    let s = vault(&files);
+    s.git(&["mv", "user/Canvas.md", "user/Board.md"]);
+    s.write("user/Board.md", &format!("{}\nMore.\n", files[0].1));
+    commit(&s, "Another name");
+    fix(&s, &[]);
+    assert_eq!(s.read("user/a.md"), healed);
+    // Where the file is gone, nobody else was meant; before and after it is committed.
+    let s = vault(&files);
+    s.git(&["rm", "-q", "user/Canvas.md"]);
+    for _ in 0..2 {
+        let run = s.run(&["check", "--fix"]);
+        assert!(run.err.contains("it led to user/Canvas.md, which is gone"), "{}{}", run.out, run.err);
+        assert_eq!(s.read("user/a.md"), files[2].1);
+        s.git(&["commit", "-q", "--allow-empty", "-m", "Away"]);
+    }
+    // A file that was renamed and has its old name as an alias is what was meant.
+    let s = vault(&files[..1]);
+    s.git(&["mv", "user/Canvas.md", "user/Board.md"]);
+    s.write("user/Board.md", &format!("---\naliases: [Canvas]\n---\n{}", files[0].1));
+    s.write("user/a.md", "[[Canvas]]\n");
+    commit(&s, "Another name");
+    fix(&s, &[]);
+    assert_eq!(s.read("user/a.md"), "[[Board|Canvas]]\n");
+}
+
+#[test]
 fn a_move_in_a_proposal_takes_its_links_along() {
     let s = vault(&[
         ("resources/wifi.md", WIFI),

@@ -1,6 +1,6 @@
 //! Links that only an alias resolves get the file's name and keep what they show: `[[alias]]` → `[[name|alias]]`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Doc, HealedLink, LeftLink, Plan, Rewrite, doc, rewritten, shown};
 use crate::flow::vault::Vault;
@@ -10,19 +10,35 @@ use crate::model::link::{Link, LinkForm, Names, Resolution, name_key, resolve};
 use crate::model::path::VaultPath;
 use crate::store::files;
 
-/// What must change in some memories.
-pub(super) fn plan(vault: &Vault<'_>, names: &dyn Names, docs: &BTreeSet<VaultPath>) -> Result<Plan, Fault> {
-    let mut plan = Plan::default();
-    for path in docs {
+/// What must change in the memories with such links, some of which a plan changes before. `lost` says of a link that led
+/// to a file which is gone what that was: who has its name as an alias was not meant.
+pub(super) fn plan(
+    vault: &Vault<'_>,
+    names: &dyn Names,
+    links: &[(VaultPath, Link)],
+    before: &Plan,
+    lost: &dyn Fn(&Link, &VaultPath) -> Option<VaultPath>,
+) -> Result<Plan, Fault> {
+    let planned: HashMap<&VaultPath, &Vec<u8>> =
+        before.rewrites.iter().map(|rewrite| (&rewrite.path, &rewrite.new)).collect();
+    let (mut plan, root) = (Plan::default(), vault.root()?);
+    for path in links.iter().map(|(path, _)| path).collect::<BTreeSet<_>>() {
         vault.env.go_on()?;
-        if let Ok(bytes) = files::read(vault.root()?, path) {
-            one(&doc(path, bytes, &vault.config), names, vault, &mut plan);
+        let bytes = planned.get(path).map(|bytes| Ok(bytes.to_vec()));
+        if let Ok(bytes) = bytes.unwrap_or_else(|| files::read(root, path)) {
+            one(&doc(path, bytes, &vault.config), names, lost, vault, &mut plan);
         }
     }
     Ok(plan)
 }
 
-fn one(doc: &Doc, names: &dyn Names, vault: &Vault<'_>, plan: &mut Plan) {
+fn one(
+    doc: &Doc,
+    names: &dyn Names,
+    lost: &dyn Fn(&Link, &VaultPath) -> Option<VaultPath>,
+    vault: &Vault<'_>,
+    plan: &mut Plan,
+) {
     let memory = &doc.memory;
     if memory.template || std::str::from_utf8(&doc.bytes).is_err() {
         return;
@@ -36,6 +52,11 @@ fn one(doc: &Doc, names: &dyn Names, vault: &Vault<'_>, plan: &mut Plan) {
     };
     for (index, link) in memory.links.iter().enumerate() {
         let Resolution::Alias(file) = resolve(link, &doc.path, names) else { continue };
+        if let Some(gone) = lost(link, &doc.path) {
+            let why = format!("it led to {gone}, which is gone; {file} only has that name as an alias");
+            plan.left.push(left(link, &why));
+            continue;
+        }
         let leads = |name: &String| {
             let other = Link { target: name.clone(), ..link.clone() };
             resolve(&other, &doc.path, names) == Resolution::File(file.clone())

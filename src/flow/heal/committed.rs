@@ -42,6 +42,8 @@ pub(super) struct Back {
     pub(super) parts: BTreeMap<VaultPath, Renames>,
     /// Where a memory stood when its own links led somewhere.
     homes: BTreeMap<VaultPath, VaultPath>,
+    /// Files that links name and that were taken away, by what links call them.
+    gone: BTreeMap<String, VaultPath>,
     /// How many commits were compared.
     pub(super) commits: u64,
     /// Whether the search ended by itself.
@@ -54,6 +56,11 @@ impl Back {
     /// `stood` is where it stands in the last commit.
     pub(super) fn home(&self, stood: &VaultPath) -> VaultPath {
         self.homes.get(stood).unwrap_or(stood).clone()
+    }
+
+    /// The file of a link's name that was taken away, where the history has one and nothing stands in its place.
+    pub(super) fn lost(&self, link: &Link) -> Option<VaultPath> {
+        self.gone.get(&named(link)).cloned()
     }
 }
 
@@ -76,6 +83,11 @@ impl Step {
         }
         step
     }
+}
+
+/// What a link calls its file.
+fn named(link: &Link) -> String {
+    link_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
 }
 
 struct Search<'s, 'v> {
@@ -128,9 +140,8 @@ pub(super) fn look_back(
     let directories = outside::directories(&files, &names);
     let known: BTreeSet<String> =
         files.keys().chain(directories.keys()).map(|from| link_key(from.name())).collect();
-    for (from, link) in &standing.broken {
-        let name = link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let key = link_key(name);
+    for (from, link) in standing.broken.iter().chain(&standing.aliased) {
+        let key = named(link);
         if key.is_empty() || known.contains(&key) {
             continue;
         }
@@ -208,6 +219,8 @@ impl Search<'_, '_> {
                 }
                 self.found.insert(path.clone());
                 self.back.renamed.push(Renamed { from: path, to, by, commit: Some(commit) });
+            } else if self.wanted.contains(&link_key(path.name())) {
+                self.back.gone.entry(link_key(path.name())).or_insert(path);
             }
         }
         for path in came {

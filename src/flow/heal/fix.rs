@@ -11,7 +11,9 @@ use super::names::{Kept, Shifted};
 use super::outside::{self, Renamed};
 use super::parts::{self, Parts};
 use super::standing::{self, Standing};
+use super::target::leads_to;
 use super::{Between, Healing, Moves, Plan, alias, doc, plan, preview, write};
+use crate::catalog::Side;
 use crate::flow::progress::Progress;
 use crate::flow::sync;
 use crate::flow::undo;
@@ -19,7 +21,7 @@ use crate::flow::vault::Vault;
 use crate::markdown;
 use crate::markdown::renamed::Renames;
 use crate::model::fault::Fault;
-use crate::model::link::Names;
+use crate::model::link::{Link, Names, resolve};
 use crate::model::path::VaultPath;
 use crate::model::uri::Fragment;
 use crate::store::files;
@@ -96,7 +98,7 @@ pub fn fix(
     let standing = standing::of(vault, &catalog, side, &names, &within, progress)?;
     let mut standing = standing;
     let mut fixed = Fixed { dry_run, renamed: outside::renames(vault, &catalog, side)?, ..Fixed::default() };
-    let back = committed::look_back(vault, &catalog, side, &standing, &fixed.renamed, progress)?;
+    let mut back = committed::look_back(vault, &catalog, side, &standing, &fixed.renamed, progress)?;
     let done = |plan: Plan| if dry_run { Ok(preview(plan)) } else { write(vault, plan, &VaultPath::clone) };
 
     let moves = moves(&fixed.renamed, &back, &names);
@@ -105,25 +107,34 @@ pub fn fix(
         fixed.renamed.iter().map(|one| (&one.to, &one.from)).collect();
     let old_place = |path: &VaultPath| came.get(path).map_or_else(|| path.clone(), |from| (*from).clone());
     let home = |path: &VaultPath| (back.home(&old_place(path)), path.clone());
-    let docs: Vec<VaultPath> =
-        standing.broken.iter().map(|(from, _)| from.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    let docs: BTreeSet<VaultPath> =
+        standing.broken.iter().chain(&standing.aliased).map(|(from, _)| from.clone()).collect();
+    let docs: Vec<VaultPath> = docs.into_iter().collect();
     let between = Between { before: &before, after: &names, moves: &moves, broken_only: true };
     let followed = plan(vault, &docs, &between, &home, progress)?;
 
     // A link that follows its file may name a part that is called otherwise, too.
     standing.take(vault, &names, &followed)?;
-    let mut renames = back.parts;
+    let mut renames = std::mem::take(&mut back.parts);
     renames.extend(parts::changed(vault, &catalog, side, &old_place)?);
     let lacking: BTreeSet<&VaultPath> = standing.parts.iter().map(|(_, to, _)| to).collect();
     renames.retain(|path, _| lacking.contains(path));
     let named = heal_parts(vault, &names, &standing, &renames, &followed)?;
+    let followed = followed.then(named);
+    let approved = catalog.names(Side::Main);
+    // A link that led to what is gone did not mean what happens to have its name as an alias.
+    let lost = |link: &Link, from: &VaultPath| {
+        let led = leads_to(resolve(link, &old_place(from), &approved)).map(|place| place.path);
+        led.filter(|path| !names.has_file(path) && !moves.files.contains_key(path))
+            .or_else(|| back.lost(link))
+    };
+    let named = alias::plan(vault, &names, &standing.aliased, &followed, &lost)?;
     fixed.links = done(followed.then(named))?;
     for (path, names) in &renames {
         let one = |(old, new)| RenamedPart { path: path.clone(), old, new };
         fixed.parts.extend(names.each().map(one));
     }
 
-    fixed.links.add(done(alias::plan(vault, &names, &standing.aliased)?)?);
     fixed.renamed.extend(back.renamed);
     fixed.looked_back =
         (back.commits > 0).then_some(LookedBack { commits: back.commits, complete: back.complete });

@@ -30,7 +30,7 @@ use crate::markdown::relink::{self, TextEdit};
 use crate::markdown::{self};
 use crate::model::config::Config;
 use crate::model::fault::Fault;
-use crate::model::link::{Link, Names, resolve};
+use crate::model::link::{Link, Names, Resolution, resolve};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
@@ -110,16 +110,6 @@ pub struct Healing {
     pub left: Vec<LeftLink>,
 }
 
-impl Healing {
-    /// Takes in what another step did.
-    fn add(&mut self, other: Healing) {
-        self.files += other.files;
-        self.healed.extend(other.healed);
-        self.left.extend(other.left);
-        sort(self);
-    }
-}
-
 /// New bytes for a memory.
 #[derive(Debug)]
 pub(super) struct Rewrite {
@@ -177,7 +167,8 @@ pub(super) struct Between<'n> {
     pub(super) before: &'n dyn Names,
     pub(super) after: &'n dyn Names,
     pub(super) moves: &'n Moves,
-    /// Whether only links are touched that lead to nothing now: what leads somewhere was perhaps written so.
+    /// Whether only links are touched that lead to nothing now, or by an alias: what leads somewhere was perhaps
+    /// written so. An alias has what nothing else is called, so a link that led to a file led there.
     pub(super) broken_only: bool,
 }
 
@@ -273,8 +264,10 @@ fn wanted<'d>(
     for (index, link) in memory.links.iter().enumerate() {
         let Some(was) = leads_to(resolve(link, before, between.before)) else { continue };
         let shall = Place { path: between.moves.after(&was.path), ..was.clone() };
-        let now = leads_to(resolve(link, after, between.after));
-        if between.broken_only && now.is_some() {
+        let now = resolve(link, after, between.after);
+        let by_alias = matches!(now, Resolution::Alias(_));
+        let now = leads_to(now);
+        if between.broken_only && now.is_some() && !by_alias {
             continue;
         }
         let still = now.as_ref() == Some(&shall);

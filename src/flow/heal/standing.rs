@@ -1,6 +1,6 @@
 //! How the links of a vault stand: those that a person or `check --fix` must look at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Plan;
 use crate::catalog::{Catalog, Side};
@@ -19,8 +19,8 @@ use crate::store::files;
 pub(super) struct Standing {
     /// Links that lead to nothing, with the memory that holds each.
     pub(super) broken: Vec<(VaultPath, Link)>,
-    /// Memories with links that only an alias resolves.
-    pub(super) aliased: BTreeSet<VaultPath>,
+    /// Links that only an alias resolves, with the memory that holds each.
+    pub(super) aliased: Vec<(VaultPath, Link)>,
     /// Links to a part that is not there: the memory that holds the link, the file that it leads to, the part.
     pub(super) parts: Vec<(VaultPath, VaultPath, Fragment)>,
     /// What links to those files can name.
@@ -86,7 +86,7 @@ pub(super) fn of(
         let to = match resolve(&link, &from, names) {
             Resolution::Broken => return out.broken.push((from, link)),
             Resolution::Alias(file) => {
-                out.aliased.insert(from.clone());
+                out.aliased.push((from.clone(), link.clone()));
                 file
             }
             Resolution::File(file) => file,
