@@ -54,6 +54,14 @@ pub enum CatalogError {
     /// The disk is full.
     #[error("the disk is full: {} cannot grow", .0.display())]
     Full(PathBuf),
+    /// Nothing can be written where it is.
+    #[error("{} cannot be written: {why}", path.display())]
+    Unwritable {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Another process holds it for longer than we wait.
     #[error("the catalog at {} is held by another process", .0.display())]
     Busy(PathBuf),
@@ -82,6 +90,10 @@ impl Explain for CatalogError {
                 "run `runebook reindex --full`; the catalog holds nothing that cannot be rebuilt".to_owned()
             }
             CatalogError::Full(_) => "make room, then run `runebook reindex`; nothing was lost".to_owned(),
+            CatalogError::Unwritable { .. } => {
+                "give yourself the right to write there, then run `runebook reindex`; what is there is read"
+                    .to_owned()
+            }
             CatalogError::Busy(_) => "wait for the other command to end, then run this again".to_owned(),
         })
     }
@@ -195,7 +207,9 @@ impl Catalog {
             return Err(CatalogError::Missing(path));
         }
         let catalog = match Catalog::open_to_write(&path) {
-            Err(CatalogError::Other { .. } | CatalogError::Full(_)) if !has_log(&path) => {
+            Err(CatalogError::Other { .. } | CatalogError::Unwritable { .. } | CatalogError::Full(_))
+                if !has_log(&path) =>
+            {
                 Catalog::open_to_read(&path)?
             }
             opened => opened?,
@@ -339,8 +353,25 @@ fn wrap(path: &Path, error: &rusqlite::Error) -> CatalogError {
         }
         // A table or column that is missing, a value of another type: the file is not what we wrote.
         None | Some(ErrorCode::Unknown) => CatalogError::Unusable { path, why: error.to_string() },
-        Some(_) => CatalogError::Other { path, why: error.to_string() },
+        Some(_) => match room(&path) {
+            Ok(()) => CatalogError::Other { path, why: error.to_string() },
+            Err(why) if full(&why) => CatalogError::Full(path),
+            Err(why) => CatalogError::Unwritable { path, why: why.to_string() },
+        },
     }
+}
+
+/// Whether something can be written beside a catalog. SQLite takes a disk without room for its log, and a directory that
+/// cannot be written, for a database that may only be read.
+fn room(path: &Path) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(&[0; 1 << 16])
+}
+
+fn full(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(why.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) struct Ears {
     inbox: Arc<Inbox>,
     heard: HashSet<VaultPath>,
     deaf: BTreeSet<VaultPath>,
+    /// Whether something of git's is not listened to.
+    git_deaf: bool,
     /// The most directories that are listened to.
     most: usize,
     /// Why some or all are not listened to.
@@ -47,6 +49,7 @@ impl Ears {
             inbox,
             heard: HashSet::new(),
             deaf: BTreeSet::new(),
+            git_deaf: false,
             most,
             why: None,
         };
@@ -59,6 +62,7 @@ impl Ears {
         self.watcher = None;
         self.heard.clear();
         self.deaf.clear();
+        self.git_deaf = false;
         self.why = None;
         if self.most == 0 {
             return;
@@ -92,9 +96,10 @@ impl Ears {
         places.extend([common_dir.clone(), common_dir.join("info"), common_dir.join("worktrees")]);
         let reference = Path::new(main_ref);
         places.extend(reference.ancestors().skip(1).map(|above| common_dir.join(above)));
+        self.git_deaf = false;
         for place in places {
             if place.is_dir() {
-                self.add(&place, RecursiveMode::NonRecursive);
+                self.git_deaf |= !self.add(&place, RecursiveMode::NonRecursive);
             }
         }
     }
@@ -143,6 +148,7 @@ impl Ears {
                 new.push(dir.clone());
             }
         }
+        self.forgive();
         if !self.deaf.is_empty() && self.why.is_none() {
             self.why = Some(format!("no more than {} directories are to be listened to", self.most));
         }
@@ -166,7 +172,12 @@ impl Ears {
             }
         }
         self.deaf.retain(stays);
-        if self.deaf.is_empty() && self.watcher.is_some() {
+        self.forgive();
+    }
+
+    /// What was in the way is no more, once all is listened to.
+    fn forgive(&mut self) {
+        if self.watcher.is_some() && !self.is_partly_deaf() {
             self.why = None;
         }
     }
@@ -184,6 +195,11 @@ impl Ears {
     /// The directories that are not listened to.
     pub(super) fn deaf(&self) -> &BTreeSet<VaultPath> {
         &self.deaf
+    }
+
+    /// Whether something is not listened to.
+    pub(super) fn is_partly_deaf(&self) -> bool {
+        self.git_deaf || !self.deaf.is_empty()
     }
 
     /// Whether nothing at all is heard.

@@ -103,7 +103,13 @@ nonsense
         assert_eq!(kind("/home/mei/My Notes/here/a"), "tmpfs");
         assert_eq!(kind("/home/mei/My Notesx"), "ext4");
         assert_eq!(kind("/mnt/a"), "fuse.sshfs");
-        assert!(is_remote("nfs4") && is_remote("fuse.sshfs") && is_remote("CIFS"));
-        assert!(!is_remote("ext4") && !is_remote("fuseblk") && !is_remote("overlay"));
+        for remote in
+            ["nfs", "nfs4", "fuse.sshfs", "fuse.rclone", "CIFS", "smb3", "9p", "virtiofs", "drvfs", "vboxsf"]
+        {
+            assert!(is_remote(remote), "{remote}");
+        }
+        for local in ["ext4", "btrfs", "xfs", "fuseblk", "overlay", "tmpfs", "zfs", "apfs", "nfsd", ""] {
+            assert!(!is_remote(local), "{local}");
+        }
     }
 }

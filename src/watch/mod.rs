@@ -104,6 +104,8 @@ pub struct Options {
     pub poll_every: Duration,
     /// The most directories that are listened to; the rest is looked at.
     pub most_directories: usize,
+    /// When to try again what can wait after it went wrong; then less and less often.
+    pub retry: Duration,
     /// How long a vault may be gone before the watcher ends.
     pub grace: Duration,
 }
@@ -115,6 +117,7 @@ impl Default for Options {
             poll: false,
             poll_every: Duration::from_secs(2),
             most_directories: usize::MAX,
+            retry: Duration::from_secs(15),
             grace: Duration::from_secs(60),
         }
     }
@@ -135,8 +138,14 @@ pub trait Background {
     /// Does a slice: some tenths of a second at most, and less when `enough` says that somebody waits.
     ///
     /// # Errors
-    /// Whatever the work reports; it is told as trouble, and tried again after the next change.
+    /// Whatever the work reports; it is told as trouble once, and tried again after the next change and now and then.
     fn slice(&mut self, vault: &Vault<'_>, enough: &dyn Fn() -> bool) -> Result<Left, Fault>;
+
+    /// Whether there may be something to do though no file of the vault changed. Asked every few seconds while nothing is
+    /// left, so it costs a few looks at most.
+    fn wants(&self) -> bool {
+        false
+    }
 }
 
 /// Who is told and who works beside the watcher.

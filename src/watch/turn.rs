@@ -24,6 +24,8 @@ const ROUND: Duration = Duration::from_secs(2);
 const BURST: usize = 64;
 /// The longest that a change is waited for.
 const LONGEST: Duration = Duration::from_secs(10);
+/// The longest that what can wait is left alone after it went wrong: a disk has room again, a library is there.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// How many paths of a change are told.
 const TOLD: usize = 20;
 /// A clock that moved by more than this against the time that passed: the machine slept, or somebody set it.
@@ -59,12 +61,16 @@ pub(super) struct Watcher<'r, 'c> {
     /// A lock of git's that was waited for in vain: a dead process left it.
     dead_lock: Option<SystemTime>,
     record: Watching,
+    /// What would make it better besides what the system says.
+    advice: Option<String>,
     /// Whether others read of it what it says now; not where the disk was full.
     written: bool,
     /// The clock in the vault's zone.
     stamps: Clock,
     trouble: Option<Trouble>,
     work_left: bool,
+    /// What went wrong with what can wait, and when it is tried again.
+    work_trouble: Option<Trouble>,
     ending: bool,
     rounded: Instant,
     /// When everything was looked at last, and how long that took.
@@ -94,15 +100,11 @@ impl<'r, 'c> Watcher<'r, 'c> {
         let polls = options.poll || remote.is_some();
         let inbox = Arc::new(Inbox::default());
         let most = if polls { 0 } else { options.most_directories };
-        let record = Watching {
-            pid: std::process::id(),
-            since: vault.clock.stamp(),
-            root: root.clone(),
-            advice: remote.map(|kind| {
-                format!("a file system of the kind `{kind}` does not tell what other machines change")
-            }),
-            ..Watching::default()
-        };
+        let advice = remote.map(|kind| {
+            format!("a file system of the kind `{kind}` does not tell what other machines change")
+        });
+        let (pid, since) = (std::process::id(), vault.clock.stamp());
+        let record = Watching { pid, since, root: root.clone(), ..Watching::default() };
         let now = Instant::now();
         let mut watcher = Watcher {
             env,
@@ -117,10 +119,12 @@ impl<'r, 'c> Watcher<'r, 'c> {
             dead_lock: None,
             place,
             record,
+            advice,
             written: false,
             stamps: vault.clock.clone(),
             trouble: None,
             work_left: true,
+            work_trouble: None,
             ending: false,
             rounded: now,
             looked: (now, Duration::ZERO),
@@ -172,18 +176,16 @@ impl<'r, 'c> Watcher<'r, 'c> {
     /// Puts down what it says of itself. Where it cannot, nobody relies on it, which is right.
     fn write(&mut self) {
         let record = &mut self.record;
-        record.hearing = match (self.ears.is_deaf(), self.ears.deaf().is_empty()) {
+        record.hearing = match (self.ears.is_deaf(), self.ears.is_partly_deaf()) {
             (true, _) => Hearing::Polling,
-            (false, true) => Hearing::Events,
-            (false, false) => Hearing::Partly,
+            (false, false) => Hearing::Events,
+            (false, true) => Hearing::Partly,
         };
         record.directories = self.ears.count();
         record.polled = self.ears.deaf().len() as u64;
         record.problem = self.trouble.as_ref().map(|trouble| trouble.message.clone());
         record.trusted = record.ready && self.trouble.is_none() && record.hearing == Hearing::Events;
-        if let Some(why) = self.ears.why() {
-            record.advice = Some(why.to_owned());
-        }
+        record.advice = self.ears.why().map(str::to_owned).or_else(|| self.advice.clone());
         self.written = self.place.write(record).is_ok();
     }
 
@@ -268,7 +270,8 @@ impl<'r, 'c> Watcher<'r, 'c> {
         if self.options.debounce.is_none() {
             self.debounce = Duration::from_millis(vault.config.watch.debounce.0);
         }
-        if heard.lost || self.trouble.is_some() {
+        // Where the system refused to listen, somebody may have raised its limit.
+        if heard.lost || self.trouble.is_some() || self.ears.is_deaf() {
             self.ears.renew();
         }
         let whole = heard.everything || heard.lost || self.trouble.is_some();
@@ -352,11 +355,14 @@ impl<'r, 'c> Watcher<'r, 'c> {
         if jumped {
             self.inbox.put(Word::Everything);
         }
+        let again = self.work_trouble.as_ref().is_some_and(|trouble| trouble.next <= Instant::now());
+        self.work_left |= again || self.company.background.as_ref().is_some_and(|work| work.wants());
         let pause = self.options.poll_every.max(self.looked.1 * 20);
         if self.looked.0.elapsed() >= pause {
             if self.ears.is_deaf() {
                 self.inbox.put(Word::Everything);
-            } else if !self.ears.deaf().is_empty() {
+            } else if self.ears.is_partly_deaf() {
+                self.inbox.put(Word::Refs);
                 for dir in self.ears.deaf() {
                     self.inbox.put(Word::Touched(dir.clone()));
                 }
@@ -377,10 +383,15 @@ impl<'r, 'c> Watcher<'r, 'c> {
             || env.go_on().is_err() || inbox.peek(Duration::ZERO, |h| h.is_change() || !h.asks.is_empty());
         let slice = Vault::open(env, self.root.path()).and_then(|vault| background.slice(&vault, &enough));
         self.work_left = matches!(slice, Ok(Left::More));
-        if let Err(fault) = slice {
-            let (at, message, hint) = (self.now(), fault.to_string(), fault.hint());
-            self.tell(&Told::Trouble { at, message, hint });
+        let before = self.work_trouble.take();
+        let Err(fault) = slice else { return };
+        let message = fault.to_string();
+        let wait = before.as_ref().map_or(self.options.retry, |before| (before.wait * 2).min(LONGEST_WAIT));
+        if before.is_none_or(|before| before.message != message) {
+            let (at, hint) = (self.now(), fault.hint());
+            self.tell(&Told::Trouble { at, message: message.clone(), hint });
         }
+        self.work_trouble = Some(Trouble { message, missing: None, next: Instant::now() + wait, wait });
     }
 }
 

@@ -10,6 +10,7 @@ mod attack;
 mod audit;
 mod bad_models;
 mod bad_search;
+mod bad_watch;
 mod broken_repos;
 mod browse;
 mod canvas;

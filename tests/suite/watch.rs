@@ -438,3 +438,40 @@ fn what_can_wait_gives_way() {
     }
     assert_eq!(running.end(), Ok(()));
 }
+
+/// Work that fails so often, and then has nothing to do until somebody wants it.
+struct Fails {
+    left: Arc<AtomicUsize>,
+    done: Arc<AtomicUsize>,
+    wanted: Arc<AtomicUsize>,
+}
+
+impl Background for Fails {
+    fn slice(&mut self, _vault: &Vault<'_>, _enough: &dyn Fn() -> bool) -> Result<Left, Fault> {
+        if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(watch::WatchError::Died(" for now".to_owned()).into());
+        }
+        self.done.fetch_add(1, Ordering::SeqCst);
+        Ok(Left::Nothing)
+    }
+
+    fn wants(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst) > self.done.load(Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn what_can_wait_is_tried_again_and_told_once() {
+    let sandbox = prepare();
+    let (left, done, wanted) = <(Arc<AtomicUsize>, Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    left.store(2, Ordering::SeqCst);
+    let work = Fails { left, done: Arc::clone(&done), wanted: Arc::clone(&wanted) };
+    let options = Options { retry: Duration::from_millis(10), ..quick() };
+    let running = Running::start_with(&sandbox, sandbox.vault(), options, Some(Box::new(work)));
+    until("it succeeds though nothing changed", || done.load(Ordering::SeqCst) == 1);
+    let troubles = running.told().iter().filter(|told| matches!(told, Told::Trouble { .. })).count();
+    assert_eq!(troubles, 1, "{:?}", running.told());
+    wanted.store(2, Ordering::SeqCst);
+    until("it works when that is wanted", || done.load(Ordering::SeqCst) == 2);
+    assert_eq!(running.end(), Ok(()));
+}

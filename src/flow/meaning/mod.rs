@@ -36,6 +36,12 @@ fn stores(vault: &Vault<'_>) -> PathBuf {
     vault.derived_dir().join("vectors")
 }
 
+/// The directory of the vectors of a model. Whoever changes them puts a file into it or takes one out.
+#[must_use]
+pub fn store_of(vault: &Vault<'_>, form: &Form) -> PathBuf {
+    store_at(&stores(vault), form)
+}
+
 fn store_at(stores: &Path, form: &Form) -> PathBuf {
     stores.join(form.name())
 }
