@@ -115,6 +115,13 @@ fn what_is_meant_is_found_in_both_languages() {
         .map(|arm| (arm["arm"].as_str().unwrap(), arm["all"]["measures"]["mrr"].as_f64().unwrap()))
         .collect();
     assert_eq!(arms, [("grep", 0.0), ("bm25", 0.0), ("text", 0.0), ("dense", 1.0), ("fused", 1.0)]);
+    // What says the same in the other language is similar.
+    vault.sandbox.write("notes/cat.md", "---\ntype: semantic\n---\n猫整个下午都睡在沙发上。\n");
+    vault.run(&["reindex"]).ok();
+    for (of, like) in [("notes/en00.md", "notes/cat.md"), ("notes/cat.md", "notes/en00.md")] {
+        let run = vault.run(&["similar", of, "--json"]).ok();
+        assert_eq!(paths(&run)[0], like, "{}", run.out);
+    }
 }
 
 /// The notes in two languages on main, with a restricted one, a procedure and a few that say "exactly so".

@@ -87,7 +87,12 @@ pub(super) struct Meant<'m> {
 impl<'m> Meant<'m> {
     /// Of a question and its vector.
     pub(super) fn of(meaning: &'m Meaning, question: &str, vector: &[f32]) -> Meant<'m> {
-        let (means, script) = (Means::of(meaning), Script::of(question));
+        Meant::seen(meaning, Script::of(question), vector)
+    }
+
+    /// Of a vector of what is written in a script.
+    pub(super) fn seen(meaning: &'m Meaning, script: Script, vector: &[f32]) -> Meant<'m> {
+        let means = Means::of(meaning);
         let vector = means.seen(vector, script);
         let scores = vector.as_deref().map(|vector| meaning.scores(vector)).unwrap_or_default();
         Meant { meaning, means, script, vector, scores }
@@ -135,6 +140,21 @@ impl Finder {
             fuse::sift(&mut candidates);
         }
         Ok(candidates)
+    }
+
+    /// What is nearest by meaning alone, whatever language it is in, nearest first.
+    pub(super) fn alike(
+        &self,
+        meant: &Meant<'_>,
+        narrowed: &search::Request<'_>,
+    ) -> Result<Vec<Candidate>, Fault> {
+        let Meant { meaning, means, script, vector, scores } = meant;
+        let Some(vector) = vector else { return Ok(Vec::new()) };
+        let mut found = self.near(meaning, means, (*script, vector, scores), narrowed)?;
+        found.iter_mut().for_each(|one| one.score = one.cosine.unwrap_or(-1.0));
+        let path = |one: &Candidate| self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path);
+        fuse::sort(&mut found, path);
+        Ok(found)
     }
 
     /// Adds what stands around the best in their rows to their cosines. Says whether anything does.

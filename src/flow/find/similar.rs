@@ -3,16 +3,19 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fuse::Candidate;
+use super::hybrid::Meant;
 use super::{Asked, FindHit, FindRequest, Finder, name_of, request, shown, state, text_of, totals};
 use crate::catalog::{DocId, DocRow, Side};
 use crate::flow::asof;
-use crate::flow::meaning::{Dense, form_of};
+use crate::flow::meaning::form_of;
 use crate::flow::models::{self, Choice};
 use crate::flow::progress::Progress;
 use crate::flow::sync::{self, Freshness};
 use crate::flow::vault::Vault;
 use crate::index::query::{Item, Query};
 use crate::index::search;
+use crate::index::vectors::Script;
 use crate::model::access::Access;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::path::VaultPath;
@@ -46,8 +49,8 @@ pub struct SimilarAnswer {
     pub model: Option<String>,
     /// From which state of the vault.
     pub freshness: Freshness,
-    /// The memories, most similar first. The score is the cosine of the two memories' vectors, or that of a search for
-    /// its most telling words.
+    /// The memories, most similar first. The score is the cosine of the two memories' vectors, each seen from the mean of
+    /// its language, or that of a search for its most telling words.
     pub hits: Vec<FindHit>,
     /// What the asker should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,14 +135,14 @@ impl Finder {
         freshness.unembedded = self.meaning.as_ref().map_or(0, |meaning| meaning.told_to(access));
         let found = match (&self.meaning, &vector) {
             (Some(meaning), Some(vector)) => {
-                let dense = Dense { vector, scores: None, only: None, offsets: [0.0; 2], count: plain.limit };
-                let (hits, _) = self.narrowed(vault, access, &plain, &asked, |_, narrowed| {
-                    meaning.nearest(&self.pair, &dense, narrowed)
-                })?;
-                let hit = |hit: crate::flow::meaning::DenseHit| {
-                    search::Hit::plain(hit.doc.0, hit.ord, f64::from(hit.score))
-                };
-                search::Found { hits: hits.into_iter().map(hit).collect(), ..search::Found::default() }
+                let script = meaning.script_of(row.id).unwrap_or(Script::Latin);
+                let meant = Meant::seen(meaning, script, vector);
+                let (mut alike, _) =
+                    self.narrowed(vault, access, &plain, &asked, |_, narrowed| self.alike(&meant, narrowed))?;
+                alike.truncate(plain.limit);
+                let hit =
+                    |one: &Candidate| search::Hit::plain(one.doc, one.ord, one.cosine.unwrap_or_default());
+                search::Found { hits: alike.iter().map(hit).collect(), ..search::Found::default() }
             }
             _ => {
                 notes.push(match &choice {
