@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::heal::{self, Healing, Moves, Part};
 use super::locate::Target;
-use super::own::{OwnError, admit};
+use super::own::{OwnError, admit, of_its_kind};
 use super::progress::Progress;
 use super::reader::Stands;
 use super::sync;
@@ -17,6 +17,7 @@ use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 use crate::model::uri::{Fragment, Uri};
 use crate::store::files::{self, FileError};
+use crate::store::lock::{self, Lock};
 use crate::store::operations::Effect;
 
 /// What `mv` did.
@@ -47,8 +48,8 @@ pub struct MoveOptions {
 /// longer lead where they led. Nothing is written over.
 ///
 /// # Errors
-/// When something stands at the new place, its name is none that every system holds, or it is not known which links
-/// lead there; nothing has changed then.
+/// When something stands at the new place, its name is none that every system holds or makes something else of a memory,
+/// or it is not known which links lead there; nothing has changed then.
 pub fn mv(
     vault: &Vault<'_>,
     from: &Target,
@@ -65,12 +66,22 @@ pub fn mv(
         return Err(OwnError::Settings(old.clone()).into());
     }
     let into = files::place_to_read(root, &to.path)?.is_dir() && to.path != *old;
-    let new = if into || to.directory { to.path.join(old.name())? } else { to.path.clone() };
+    let new = match from.kind {
+        _ if into || to.directory => to.path.join(old.name())?,
+        Stands::File => of_its_kind(old, to.path.clone())?,
+        Stands::Directory => to.path.clone(),
+    };
+    // Of two at once both would carry the same links, and each would take the file from under the other.
+    let lock = || Lock::take(&vault.derived_dir().join("lock"), &format!("move {old}"), lock::PATIENCE);
+    let _lock = if options.dry_run { None } else { Some(lock()?) };
     if from.kind == Stands::Directory && new.is_within(old) {
         return Err(OwnError::IntoItself { from: old.clone(), to: new }.into());
     }
     admit(root, &new, Some(old))?;
     let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
+    if source.symlink_metadata().is_err() {
+        return Err(OwnError::Gone(old.clone()).into());
+    }
     // On a system that ignores case, the new name of the same file is there already: that is no obstacle.
     if target.symlink_metadata().is_ok() && !files::is_same(&source, &target) {
         return Err(FileError::Exists(new).into());
@@ -169,7 +180,10 @@ pub(super) fn place_anew(
     (old, source): (&VaultPath, &Path),
     (new, target): (&VaultPath, &Path),
 ) -> Result<(), Fault> {
-    let io = |why| OwnError::Io { doing: "moving", path: old.clone(), why };
+    let io = |why: std::io::Error| match why.kind() {
+        std::io::ErrorKind::NotFound if source.symlink_metadata().is_err() => OwnError::Gone(old.clone()),
+        _ => OwnError::Io { doing: "moving", path: old.clone(), why },
+    };
     if let Some(directory) = target.parent() {
         std::fs::create_dir_all(directory).map_err(io)?;
     }
@@ -179,7 +193,11 @@ pub(super) fn place_anew(
     } else if kind == Stands::File && !files::is_same(source, target) {
         // A second name first: unlike a rename it never replaces what appeared there a moment ago.
         match std::fs::hard_link(source, target) {
-            Ok(()) => std::fs::remove_file(source).map_err(io)?,
+            Ok(()) => match std::fs::remove_file(source) {
+                // Somebody took the old name away, as was about to be done.
+                Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(io)?,
+            },
             Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(FileError::Exists(new.clone()).into());
             }

@@ -57,6 +57,20 @@ pub enum OwnError {
     /// A memory is a Markdown file.
     #[error("`{0}` is no Markdown file by its name")]
     NotMarkdown(VaultPath),
+    /// A memory or canvas would be something else under its new name.
+    #[error(
+        "`{to}` is no {} by its name, and would no longer be part of the memory",
+        if from.is_canvas() { "canvas" } else { "Markdown file" }
+    )]
+    OtherKind {
+        /// What it is called.
+        from: VaultPath,
+        /// What it was to be called.
+        to: VaultPath,
+    },
+    /// What was to be moved is gone.
+    #[error("`{0}` is no longer there: it was moved or removed meanwhile; nothing was done")]
+    Gone(VaultPath),
     /// A file stands where a directory is needed.
     #[error("`{0}` is a file, so nothing can stand below it")]
     BelowFile(VaultPath),
@@ -103,7 +117,10 @@ impl Explain for OwnError {
     fn kind(&self) -> Kind {
         match self {
             OwnError::Agent { .. } => Kind::NotAllowed,
-            OwnError::Twin { .. } | OwnError::PartExists { .. } | OwnError::Changed(_) => Kind::Conflict,
+            OwnError::Twin { .. }
+            | OwnError::PartExists { .. }
+            | OwnError::Changed(_)
+            | OwnError::Gone(_) => Kind::Conflict,
             OwnError::Io { .. } => Kind::Failed,
             _ => Kind::Usage,
         }
@@ -126,6 +143,11 @@ impl Explain for OwnError {
                 Some(format!("open {path} in your editor, then `runebook commit {path}`"))
             }
             OwnError::NotMarkdown(path) => Some(format!("call it `{path}.md`")),
+            OwnError::OtherKind { from, to } => Some(format!(
+                "call it `{to}.{}`; to take it out of the memory, rename it with your system's tools",
+                from.extension().unwrap_or("md")
+            )),
+            OwnError::Gone(_) => Some("`runebook undo --list` shows what was done here".to_owned()),
             OwnError::Directory(_) => Some("add `-r` to remove it with all that it holds".to_owned()),
             OwnError::BelowFile(_) | OwnError::Root | OwnError::IntoItself { .. } => {
                 Some("choose another place".to_owned())
@@ -288,17 +310,39 @@ pub fn type_of_place(path: &VaultPath) -> MemoryType {
     }
 }
 
+/// Whether a name ends as the name of a file of some other kind does. `2026.11` and `Mr. Ito` end in nothing.
+fn has_ending(path: &VaultPath) -> bool {
+    path.extension().is_some_and(|ending| {
+        ending.len() <= 5
+            && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+            && ending.bytes().any(|b| b.is_ascii_alphabetic())
+    })
+}
+
+/// The new name of a file that is moved: what is a memory stays one, and a canvas a canvas. A name without an ending of
+/// its own gets the one that the file had.
+///
+/// # Errors
+/// When the new name makes something else of it.
+pub(super) fn of_its_kind(from: &VaultPath, to: VaultPath) -> Result<VaultPath, Fault> {
+    let stays = match (from.is_markdown(), from.is_canvas()) {
+        (true, _) => to.is_markdown(),
+        (_, true) => to.is_canvas(),
+        _ => true,
+    };
+    match from.extension() {
+        Some(ending) if !stays && !has_ending(&to) => Ok(VaultPath::parse(&format!("{to}.{ending}"))?),
+        Some(_) if !stays => Err(OwnError::OtherKind { from: from.clone(), to }.into()),
+        _ => Ok(to),
+    }
+}
+
 /// A name without an ending of its own gets `.md`.
 fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
     if path.is_markdown() {
         return Ok(path);
     }
-    let ending = |e: &str| {
-        e.len() <= 5
-            && e.bytes().all(|b| b.is_ascii_alphanumeric())
-            && e.bytes().any(|b| b.is_ascii_alphabetic())
-    };
-    if path.extension().is_some_and(ending) {
+    if has_ending(&path) {
         return Err(OwnError::NotMarkdown(path).into());
     }
     Ok(VaultPath::parse(&format!("{path}.md"))?)
@@ -387,6 +431,14 @@ mod tests {
         assert_eq!(of("user/2026.11").as_deref(), Some("user/2026.11.md"));
         assert_eq!(of("a.markdown").as_deref(), Some("a.markdown"));
         assert_eq!(of("face.png"), None);
+        let path = |text: &str| VaultPath::parse(text).unwrap();
+        let moved = |from, to| of_its_kind(&path(from), path(to)).map(|p| p.to_string()).ok();
+        assert_eq!(moved("Canvas.md", "白板").as_deref(), Some("白板.md"));
+        assert_eq!(moved("a.MARKDOWN", "v1.2").as_deref(), Some("v1.2.MARKDOWN"));
+        assert_eq!(moved("a.md", "b.markdown").as_deref(), Some("b.markdown"));
+        assert_eq!(moved("a.canvas", "Mr. Ito").as_deref(), Some("Mr. Ito.canvas"));
+        assert_eq!(moved("a.md", "a.txt").or(moved("a.canvas", "a.md")), None);
+        assert_eq!(moved("face.png", "face").as_deref(), Some("face"));
         let kind = |text: &str| type_of_place(&VaultPath::parse(text).unwrap());
         assert_eq!(kind("agent/skills/a.md"), MemoryType::Skill);
         assert_eq!(kind("user/mei/memories/events/a.md"), MemoryType::Episodic);

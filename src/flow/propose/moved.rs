@@ -12,6 +12,7 @@ use crate::check::Tree as _;
 use crate::flow::branch::Branch;
 use crate::flow::check::{GitTree, catalog};
 use crate::flow::heal::{self, Between, Healing, LeftLink, Moves, Plan, link_key};
+use crate::flow::own::of_its_kind;
 use crate::flow::progress::Silent;
 use crate::flow::reader::Reader;
 use crate::flow::vault::Vault;
@@ -60,7 +61,11 @@ pub fn mv(
         let entry = found.ok_or_else(|| missing(vault, actor, branch, from))?;
         // Into a directory that is there, under the old name.
         let into = vault.repo.entry_at(branch.tree, &to.path)?.is_some_and(|e| e.mode == mode::TREE);
-        let target = if into || to.directory { to.path.join(source.name())? } else { whole_file(to)? };
+        let target = match entry.mode {
+            _ if into || to.directory => to.path.join(source.name())?,
+            mode::TREE => whole_file(to)?,
+            _ => of_its_kind(&source, whole_file(to)?)?,
+        };
         if vault.repo.entry_at(branch.tree, &target)?.is_some() {
             return Err(ProposeError::Exists { uri: Uri::file(target).to_string() }.into());
         }
