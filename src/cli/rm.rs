@@ -3,16 +3,19 @@
 use super::output::Tone;
 use super::progress::Bar;
 use super::{Done, Session};
+use crate::flow::locate::{self, Target};
 use crate::flow::reader::Reader;
-use crate::flow::{links, locate, own, remove};
+use crate::flow::{links, own, remove};
 use crate::model::access::{Access, View};
 use crate::model::fault::Fault;
+use crate::model::path::VaultPath;
 
 /// The arguments of `runebook rm`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   runebook rm user/memories/old.md
   runebook rm -r resources/draft
+Nothing is removed unless all of it is there and may go.
 What git does not have yet is kept in the git directory, and the place is printed.")]
 pub(crate) struct Args {
     /// What to remove: URIs, paths from where you stand or from the vault's root
@@ -29,12 +32,27 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     vault.root()?;
     let reader = Reader::new(&vault, Access { actor, view: View::WorkTree })?;
     let mut led_there = Vec::new();
+    let mut targets = Vec::new();
     for text in &args.files {
         let target = locate::find(&reader, text, &session.directory())?;
+        remove::may_go(&target, args.recursive)?;
+        targets.push(target);
+    }
+    let goes_with_another = |at: usize, path: &VaultPath| {
+        let above = |(other, target): (usize, &Target)| {
+            let holds = path.is_within(&target.uri.path);
+            holds && (*path != target.uri.path || other < at)
+        };
+        targets.iter().enumerate().any(above)
+    };
+    for (at, target) in targets.iter().enumerate() {
+        if goes_with_another(at, &target.uri.path) {
+            continue;
+        }
         // For a word at the end only: an index that cannot be read keeps nobody from removing.
         let links = links::backlinks(&reader, &target.uri, &Bar::new(session)).map(|answer| answer.links);
         led_there.extend(links.unwrap_or_default().into_iter().map(|link| link.from));
-        let removed = remove::rm(&vault, &target, args.recursive)?;
+        let removed = remove::rm(&vault, target, args.recursive)?;
         let out = &mut session.out;
         if out.json {
             out.record(&removed);

@@ -31,11 +31,11 @@ pub struct Removed {
     pub kept: Option<PathBuf>,
 }
 
-/// Removes a file or, if `recursive`, a directory. What git does not have is kept in the git directory.
+/// Whether something may be removed at all: asked of everything that is named before anything is removed.
 ///
 /// # Errors
-/// When it cannot be removed.
-pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
+/// When it is the root, settings, or a directory without `recursive`.
+pub fn may_go(target: &Target, recursive: bool) -> Result<(), Fault> {
     let path = &target.uri.path;
     if path.is_root() {
         return Err(OwnError::Root.into());
@@ -43,10 +43,20 @@ pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed
     if path.is_within(&VaultPath::parse(".runebook")?) {
         return Err(OwnError::Settings(path.clone()).into());
     }
-    let directory = target.kind == Stands::Directory;
-    if directory && !recursive {
+    if target.kind == Stands::Directory && !recursive {
         return Err(OwnError::Directory(path.clone()).into());
     }
+    Ok(())
+}
+
+/// Removes a file or, if `recursive`, a directory. What git does not have is kept in the git directory.
+///
+/// # Errors
+/// As [`may_go`], and when the file system refuses.
+pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
+    may_go(target, recursive)?;
+    let path = &target.uri.path;
+    let directory = target.kind == Stands::Directory;
     let kept = away(vault, path)?;
     Ok(Removed { path: path.clone(), directory, kept })
 }
@@ -57,6 +67,13 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
     let at = files::place(root, path)?;
     let directory = at.symlink_metadata().is_ok_and(|data| data.is_dir());
     let io = |why| OwnError::Io { doing: "removing", path: path.clone(), why };
+    // What the same command removed before stays noted when this fails.
+    let first = vault.operation.get().is_none();
+    let forget = || {
+        if first {
+            undo::forget(vault);
+        }
+    };
     let note = |effect| undo::note(vault, &format!("remove {path}"), vec![effect]);
     let kept = if let Some(commit) = git_has_all(vault, path, directory)? {
         note(Effect::Removed { path: path.clone(), commit })?;
@@ -64,7 +81,7 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
             // Of what is half removed the note stays: `undo` brings it back.
             std::fs::remove_dir_all(&at).map_err(io)?;
         } else if let Err(why) = std::fs::remove_file(&at) {
-            undo::forget(vault);
+            forget();
             return Err(io(why).into());
         }
         None
@@ -78,7 +95,7 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
         std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
         note(Effect::PutAway { path: path.clone(), kept: kept.clone() })?;
         if let Err(why) = std::fs::rename(&at, &kept) {
-            undo::forget(vault);
+            forget();
             return Err(io(why).into());
         }
         Some(kept)
