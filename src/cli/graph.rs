@@ -15,13 +15,14 @@ use crate::model::path::VaultPath;
 #[command(after_help = "Examples:
   runebook graph                                      how the links of the vault stand
   runebook graph user/memories/trips.md --depth 2     what is around a memory
+  runebook graph resources/lisbon                     what a directory holds, with its links
   runebook graph trips.md --rel part_of               along one relation
   runebook graph --format dot | dot -Tsvg > vault.svg
   runebook graph trips.md --format mermaid
 
 A walk follows links in both directions.")]
 pub(crate) struct Args {
-    /// Begin at this memory: a URI, a path from where you stand or from the vault's root
+    /// Begin at this memory or directory: a URI, a path from where you stand or from the vault's root
     #[arg(value_name = "URI", group = "start")]
     at: Option<String>,
     /// The same
@@ -54,7 +55,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let vault = session.vault()?;
     let reader = session.reader(&vault, None)?;
     let from = match args.at.as_ref().or(args.from.as_ref()) {
-        Some(from) => Some(session.target_today(&reader, from)?.uri.path),
+        Some(from) => Some(session.target_today(&reader, from)?.uri.path).filter(|path| !path.is_root()),
         None => None,
     };
     let request = GraphRequest { from, depth: args.depth, relation: args.rel };
@@ -114,15 +115,16 @@ fn text(out: &mut Output, graph: &Graph, from: Option<&VaultPath>, all: bool) {
 fn walked(out: &mut Output, graph: &Graph) {
     let distance: HashMap<&VaultPath, u32> =
         graph.nodes.iter().map(|node| (&node.path, node.distance.unwrap_or(0))).collect();
+    // Each link is shown once: at the end that is nearer, or where it begins.
+    let far = |path: &VaultPath| distance.get(path).copied().unwrap_or(u32::MAX);
+    let mut shown: HashMap<&VaultPath, Vec<&Edge>> = HashMap::new();
+    for edge in &graph.edges {
+        let at = if far(&edge.to) >= far(&edge.from) { &edge.from } else { &edge.to };
+        shown.entry(at).or_default().push(edge);
+    }
     for node in &graph.nodes {
-        let here = node.distance.unwrap_or(0);
-        let further = |path: &VaultPath| distance.get(path).is_some_and(|there| *there >= here);
-        let mine = |edge: &&Edge| {
-            (edge.from == node.path && further(&edge.to))
-                || (edge.to == node.path && distance.get(&edge.from).is_some_and(|there| *there > here))
-        };
-        let edges: Vec<&Edge> = graph.edges.iter().filter(mine).collect();
-        if edges.is_empty() && here > 0 {
+        let edges = shown.remove(&node.path).unwrap_or_default();
+        if edges.is_empty() && node.distance != Some(0) {
             continue;
         }
         out.line(out.paint(Tone::Path, node.path.as_str()));

@@ -13,6 +13,7 @@ mod bad_search;
 mod bad_watch;
 mod broken_repos;
 mod browse;
+mod by_hand;
 mod canvas;
 mod cast;
 mod check;

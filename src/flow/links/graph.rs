@@ -18,7 +18,7 @@ use crate::model::path::VaultPath;
 /// What is asked of `graph`.
 #[derive(Debug, Clone, Default)]
 pub struct GraphRequest {
-    /// Where to begin; the whole vault if left out.
+    /// Where to begin: a file, or a directory with all that it holds; the whole vault if left out.
     pub from: Option<VaultPath>,
     /// How many links away from there.
     pub depth: u32,
@@ -123,11 +123,12 @@ pub fn graph(
     let side = side_of(reader, &catalog)?;
     let seen = Seen::new(&catalog, side, &reader.access);
     match &request.from {
-        Some(from) => {
+        Some(from) if !from.is_root() => {
+            let starts = starts(&catalog, side, &seen, from)?;
             let desk = Desk { reader, names: Kept::new(seen), anchors: HashMap::new() };
-            walk(&catalog, side, desk, from, request, freshness)
+            walk(&catalog, side, desk, &starts, request, freshness)
         }
-        None => whole(&catalog, side, seen, reader, request, freshness, progress),
+        _ => whole(&catalog, side, seen, reader, request, freshness, progress),
     }
 }
 
@@ -135,19 +136,35 @@ fn wanted(request: &GraphRequest, relation: Option<&String>) -> bool {
     request.relation.as_ref().is_none_or(|wanted| relation == Some(wanted))
 }
 
-/// From a file along its links and those that lead to it.
+/// Where a walk begins: the file, or the directory with what the reader may see of it. What is no memory counts only if
+/// a link leads there.
+fn starts(
+    catalog: &Catalog,
+    side: Side,
+    seen: &Seen<'_>,
+    from: &VaultPath,
+) -> Result<BTreeMap<VaultPath, FileKind>, Fault> {
+    let rows = catalog.paths_within(side, from)?.into_iter();
+    let mut out: BTreeMap<VaultPath, FileKind> =
+        rows.filter(|row| seen.admits(&row.path, row.sensitivity)).map(|row| (row.path, row.kind)).collect();
+    let alone = out.is_empty() || out.contains_key(from);
+    out.insert(from.clone(), if alone { FileKind::Memory } else { FileKind::Other });
+    Ok(out)
+}
+
+/// From a file, or all files of a directory, along its links and those that lead to it.
 fn walk(
     catalog: &Catalog,
     side: Side,
     mut desk: Desk<'_, '_, '_>,
-    from: &VaultPath,
+    starts: &BTreeMap<VaultPath, FileKind>,
     request: &GraphRequest,
     freshness: Freshness,
 ) -> Result<Graph, Fault> {
-    let mut distance: BTreeMap<VaultPath, u32> = [(from.clone(), 0)].into();
+    let mut distance: BTreeMap<VaultPath, u32> = starts.keys().map(|path| (path.clone(), 0)).collect();
     let mut drawing = Drawing::default();
     let mut drawn: BTreeSet<(VaultPath, u32, String)> = BTreeSet::new();
-    let mut frontier = vec![from.clone()];
+    let mut frontier: Vec<VaultPath> = starts.keys().cloned().collect();
     for step in 1..=request.depth {
         let mut next = Vec::new();
         for here in std::mem::take(&mut frontier) {
@@ -171,6 +188,10 @@ fn walk(
         }
         frontier = next;
     }
+    let linked: HashSet<&VaultPath> = drawing.edges.keys().flat_map(|(from, to, ..)| [from, to]).collect();
+    distance.retain(|path, _| {
+        starts.get(path).is_none_or(|kind| *kind == FileKind::Memory) || linked.contains(path)
+    });
     let mut nodes: Vec<Node> =
         distance.into_iter().map(|(path, step)| Node { path, distance: Some(step) }).collect();
     nodes.sort_by(|a, b| (a.distance, &a.path).cmp(&(b.distance, &b.path)));
