@@ -17,6 +17,9 @@ use crate::store::git::{Checkout, Found, GitError, Repo, Staged};
 use crate::store::journal::Touched;
 use crate::store::plain;
 
+/// How many files in the way are named.
+const MOST_NAMED: usize = 20;
+
 /// Why a file stops a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
@@ -53,19 +56,17 @@ pub enum WorkTreeError {
 }
 
 fn in_the_way(obstacles: &[Obstacle]) -> String {
-    let mut text = match obstacles {
-        [_] => "a file of yours is in the way of the merge, and nothing was changed:".to_owned(),
-        many => {
-            format!("{} files of yours are in the way of the merge, and nothing was changed:", many.len())
+    match obstacles {
+        [one] => {
+            format!(
+                "a file of yours is in the way of the merge, and nothing was changed: {} {}",
+                one.path, one.why
+            )
         }
-    };
-    for obstacle in obstacles.iter().take(20) {
-        text.push_str(&format!("\n  {} {}", obstacle.path, obstacle.why));
+        many => {
+            format!("{} files of yours are in the way of the merge, and nothing was changed", many.len())
+        }
     }
-    if obstacles.len() > 20 {
-        text.push_str(&format!("\n  … and {} more", obstacles.len() - 20));
-    }
-    text
 }
 
 impl Explain for WorkTreeError {
@@ -91,6 +92,17 @@ impl Explain for WorkTreeError {
             WorkTreeError::Place { .. } => {
                 Some("mend that and run any runebook command: it finishes the merge".to_owned())
             }
+        }
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            WorkTreeError::InTheWay(obstacles) if obstacles.len() > 1 => {
+                let named = obstacles.iter().map(|one| format!("{} {}", one.path, one.why));
+                let more = obstacles.len().saturating_sub(MOST_NAMED);
+                named.take(MOST_NAMED).chain((more > 0).then(|| format!("… and {more} more"))).collect()
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -118,6 +118,35 @@ fn edits_in_the_way_stop_it() {
 }
 
 #[test]
+fn each_reason_stands_on_a_line_of_its_own() {
+    let vault = vault();
+    let id = approved(&vault);
+    vault.write("resources/seats.md", "mine\n");
+    let run = vault.run_as(CLAUDE, &["merge", &id]).fails(3);
+    assert!(run.err.starts_with("error: ") && !run.err.contains("\\n"), "{}", run.err);
+    assert!(
+        run.err.lines().next().unwrap().ends_with("resources/seats.md has uncommitted changes"),
+        "{}",
+        run.err
+    );
+    vault.write("resources/meals.md", "mine\n");
+    let run = vault.run_as(CLAUDE, &["merge", &id]).fails(3);
+    assert!(!run.err.contains("\\n"), "{}", run.err);
+    assert!(
+        run.err.lines().any(|line| line == "  resources/seats.md has uncommitted changes"),
+        "{}",
+        run.err
+    );
+    let told = vault.run_as(CLAUDE, &["merge", &id, "--json"]).fails(3).json();
+    assert_eq!(told["error"]["details"].as_array().map(Vec::len), Some(2), "{told}");
+
+    vault.run(&["review", "reject", &id, "-m", "not so", "-y"]).ok();
+    let run = vault.run_as(CLAUDE, &["merge", &id]).fails(4);
+    assert!(!run.err.contains("\\n"), "{}", run.err);
+    assert!(run.err.lines().filter(|line| line.starts_with("  ")).count() > 1, "{}", run.err);
+}
+
+#[test]
 fn a_link_in_place_of_a_directory_is_not_followed() {
     let vault = vault();
     let id = new(&vault, CLAUDE, "Far");

@@ -41,7 +41,9 @@ pub enum MergeError {
         now: Digest,
     },
     /// Others were faster, again and again.
-    #[error("main or proposal {0} moved {ATTEMPTS} times while it was being merged; nothing was changed")]
+    #[error(
+        "the approved branch or proposal {0} moved {ATTEMPTS} times while it was being merged; nothing was changed"
+    )]
     Races(ProposalId),
     /// It is merged, but the files are not all in place.
     #[error("proposal {id} is merged as {}, but the files are not all in place yet: {why}", commit.short())]
@@ -59,7 +61,7 @@ fn because(reasons: &[String]) -> String {
     match reasons {
         [] => String::new(),
         [one] => format!(": {one}"),
-        many => many.iter().fold(":".to_owned(), |text, reason| format!("{text}\n  {reason}")),
+        many => format!(", for {} reasons", many.len()),
     }
 }
 
@@ -86,5 +88,12 @@ impl Explain for MergeError {
                     .to_owned()
             }
         })
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            MergeError::Refused { reasons, .. } if reasons.len() > 1 => reasons.clone(),
+            _ => Vec::new(),
+        }
     }
 }

@@ -214,13 +214,13 @@ fn permitted(assessed: &Assessed, actor: &Actor, request: &Request) -> Result<Oi
         .into());
     }
     assessed.result.ok_or_else(|| {
-        let reasons = vec!["its files and main's cannot stand together".to_owned()];
+        let reasons = vec!["its files and the approved branch's cannot stand together".to_owned()];
         MergeError::Refused { id, state: State::Stale, reasons, hint: stale_hint(&decision.proposal) }.into()
     })
 }
 
 fn stale_hint(id: &ProposalId) -> String {
-    format!("cut it anew from today's main with `runebook propose new --from {id}`")
+    format!("cut it anew from today's approved branch with `runebook propose new --from {id}`")
 }
 
 fn refusal(decision: &super::decide::Decision) -> MergeError {

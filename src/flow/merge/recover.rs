@@ -30,7 +30,7 @@ impl std::fmt::Display for Recovered {
         let what = if self.finished { "finished" } else { "taken back" };
         write!(f, "the merge of {} had been interrupted and was {what}", self.proposal)?;
         for file in &self.kept {
-            write!(f, "\n  {} was edited meanwhile and was left as it is", file.display())?;
+            write!(f, "; {} was edited meanwhile and was left as it is", file.display())?;
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ pub enum ProposeError {
     #[error("{}", clashes(.0))]
     Clash(Vec<Clash>),
     /// The work tree stands on something else than main.
-    #[error("this work tree has {0} checked out, not the approved branch, so its edits are no edits of main")]
+    #[error("this work tree has {0} checked out, not the approved branch, so its edits are no edits of that")]
     NotOnMain(String),
     /// A URI that names more than a place.
     #[error("{0} names a revision or a part of a file; a whole file is needed")]
@@ -122,11 +122,11 @@ pub enum ProposeError {
 }
 
 fn clashes(all: &[Clash]) -> String {
-    let mut text = "later edits are in conflict with that change, and nothing was done:".to_owned();
-    for clash in all {
-        text.push_str(&format!("\n  {clash}"));
+    let what = "later edits are in conflict with that change, and nothing was done";
+    match all {
+        [one] => format!("{what}: {one}"),
+        _ => what.to_owned(),
     }
-    text
 }
 
 impl Explain for ProposeError {
@@ -188,6 +188,13 @@ impl Explain for ProposeError {
             }
             ProposeError::NotAFile(_) => "leave `?rev=` and `#…` out".to_owned(),
         })
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            ProposeError::Clash(all) if all.len() > 1 => all.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
