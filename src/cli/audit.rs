@@ -62,6 +62,14 @@ fn print(report: &Report, session: &mut Session<'_>) {
         Outcome::Broken => out.paint(Tone::Bad, "broken"),
     };
     out.line(verdict);
+    // A rewritten root has a message that says all; every other violation is of a commit that can be looked at.
+    if let Some(Violation { commit, .. }) = report.violations.iter().rfind(|one| one.rule != "root") {
+        let short = commit.short();
+        out.note(format!(
+            "next: `runebook show {short}` tells what it did; take back what should not stand (`git revert`), then hold \
+             what came later against the rules with `runebook audit --from {short}`"
+        ));
+    }
     for note in &report.notes {
         out.detail(note);
     }

@@ -39,8 +39,8 @@ Examples:
   runebook find window seats
   runebook find '\"靠窗\" tag:旅行 -巴士'
   runebook find deploy --type procedural --since 30d -n 5
-  runebook find seats --rev yesterday       as main was at the end of that day; also 7d, a date, a commit
-  runebook find seats --rev 7k3qm2xd        main with what an open proposal changes
+  runebook find seats --rev yesterday       as the approved branch was at the end of that day; also 7d, a date, a commit
+  runebook find seats --rev 7k3qm2xd        what an open proposal changes, on the approved branch
   runebook find --lexical 'error 403'       by words alone, though there is a model
   runebook find HTTP-403 --json | jq -r '.hits[].path'")]
 pub(crate) struct Args {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let answer = find::find(&vault, &access, &request, &bar)?;
     let done = if answer.hits.is_empty() { Done::Nothing } else { Done::Yes };
     if let Some(rev) = &answer.rev {
-        session.out.note(as_of(rev));
+        session.out.note(as_of(rev, &vault.config.main_branch));
     }
     for note in answer.freshness.notes.iter().chain(&answer.notes) {
         session.out.note(format!("note: {note}"));
@@ -116,13 +116,13 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     if session.out.json {
         session.out.document(&answer);
     } else if answer.hits.is_empty() {
-        nothing(&answer, &request, session);
+        nothing(&answer, &request, &vault.config.main_branch, session);
     } else {
         for (at, hit) in answer.hits.iter().enumerate() {
             if at > 0 {
                 session.out.line("");
             }
-            show(hit, session);
+            show(hit, &vault.config.main_branch, session);
         }
     }
     Ok(done)
@@ -141,11 +141,13 @@ impl AskedStatus {
 }
 
 /// The state that was searched, in words.
-fn as_of(rev: &Revision) -> String {
+fn as_of(rev: &Revision, main: &str) -> String {
     let commit = rev.commit.to_string();
     let (short, day) = (&commit[..10], rev.date.get(..16).unwrap_or(&rev.date).replace('T', " "));
     match &rev.proposal {
-        Some(id) => format!("main with what proposal {id} changes (as of {day}), which nobody approved yet"),
+        Some(id) => {
+            format!("{main} with what proposal {id} changes (as of {day}), which nobody approved yet")
+        }
         None if rev.approved => format!("as of {day} (commit {short})"),
         None => format!(
             "commit {short} of {day}, which is no state of the approved branch: not reviewed as a whole"
@@ -169,8 +171,9 @@ pub(super) fn pending(freshness: &Freshness, session: &Session<'_>) {
     }
 }
 
-pub(super) fn show(hit: &FindHit, session: &mut Session<'_>) {
-    show_place(hit, session);
+/// `main` is the name of the approved branch.
+pub(super) fn show(hit: &FindHit, main: &str, session: &mut Session<'_>) {
+    show_place(hit, main, session);
     let out = &mut session.out;
     if let Some(of) = &hit.copy_of {
         out.line(format!("  a copy of {} that says something else", out.paint(Tone::Path, of.as_str())));
@@ -186,7 +189,7 @@ pub(super) fn show(hit: &FindHit, session: &mut Session<'_>) {
     }
 }
 
-fn show_place(hit: &FindHit, session: &mut Session<'_>) {
+fn show_place(hit: &FindHit, main: &str, session: &mut Session<'_>) {
     let out = &mut session.out;
     let mut head = format!("{}:{}", out.paint(Tone::Path, hit.path.as_str()), hit.line);
     if hit.title != hit.path.stem() {
@@ -198,8 +201,8 @@ fn show_place(hit: &FindHit, session: &mut Session<'_>) {
         head.push_str(&format!("  {}", out.paint(Tone::Dim, fact)));
     }
     let stands = match (hit.approved, hit.current) {
-        (false, _) => Some((Tone::Warn, "not on main")),
-        (true, Some(false)) => Some((Tone::Dim, "no longer so on main")),
+        (false, _) => Some((Tone::Warn, format!("not on {main}"))),
+        (true, Some(false)) => Some((Tone::Dim, format!("no longer so on {main}"))),
         _ => None,
     };
     if let Some((tone, words)) = stands {
@@ -263,7 +266,7 @@ fn marked(hit: &FindHit, session: &Session<'_>) -> String {
     line
 }
 
-fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>) {
+fn nothing(answer: &FindAnswer, request: &FindRequest, main: &str, session: &mut Session<'_>) {
     let narrow = !request.types.is_empty()
         || !request.tags.is_empty()
         || !request.paths.is_empty()
@@ -281,10 +284,10 @@ fn nothing(answer: &FindAnswer, request: &FindRequest, session: &mut Session<'_>
     session.out.note(format!(
         "{what} ({})",
         match answer.view.as_str() {
-            "main" => "searched main",
-            "rev" => "searched that older state",
-            "proposal" => "searched main with what the proposal changes",
-            _ => "searched the files here",
+            "main" => format!("searched {main}"),
+            "rev" => "searched that older state".to_owned(),
+            "proposal" => format!("searched {main} with what the proposal changes"),
+            _ => "searched the files here".to_owned(),
         }
     ));
     let hint = if empty && narrow {

@@ -81,7 +81,7 @@ fn summary(answer: &ReindexAnswer, session: &mut Session<'_>) {
         line.push_str(&format!(", {} other files", answer.others));
     }
     if answer.freshness.changed > 0 {
-        line.push_str(&format!("; {} not on main", answer.freshness.changed));
+        line.push_str(&format!("; {} not on the approved branch", answer.freshness.changed));
     }
     if let Some((model, meaning)) = answer.meaning.as_ref().and_then(|m| Some((m.model.as_ref()?, m))) {
         if let Some(done) = meaning.done.filter(|done| *done > 0) {

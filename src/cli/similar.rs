@@ -54,7 +54,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             if at > 0 {
                 session.out.line("");
             }
-            show(hit, session);
+            show(hit, &vault.config.main_branch, session);
         }
         if none {
             session.out.note("nothing is similar");

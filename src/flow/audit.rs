@@ -22,7 +22,7 @@ use crate::store::git::Repo;
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The revision is not on the line that is audited.
-    #[error("`{rev}` ({}) is not on main's first-parent line behind the vault's root", oid.short())]
+    #[error("`{rev}` ({}) is not on the approved branch's first-parent line behind the vault's root", oid.short())]
     NotOnMain {
         /// What was asked for.
         rev: String,
@@ -142,7 +142,7 @@ pub fn audit(vault: &Vault<'_>, from: Option<&str>, progress: &dyn Progress) -> 
             rule: "root".to_owned(),
             proposal: None,
             message: format!(
-                "this clone pinned {} as the vault's root, and main's history begins with {}: main was rewritten",
+                "this clone pinned {} as the vault's root, and the history of the approved branch begins with {}: it was rewritten",
                 pinned.short(),
                 found.short()
             ),

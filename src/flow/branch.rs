@@ -67,7 +67,7 @@ pub enum BranchError {
         id: String,
     },
     /// BASE is no ancestor of main.
-    #[error("proposal {id} is detached: its base {} is no ancestor of main", base.short())]
+    #[error("proposal {id} is detached: its base {} is no ancestor of the approved branch", base.short())]
     Detached {
         /// The proposal.
         id: String,
@@ -115,12 +115,12 @@ impl Explain for BranchError {
             BranchError::Git(error) => error.hint(),
             BranchError::Missing(_) => Some("`runebook propose list` shows the open ones".to_owned()),
             BranchError::Detached { id, .. } => {
-                Some(format!("cut it anew from today's main with `runebook propose new --from {id}`"))
+                Some(format!("cut it anew from today's approved branch with `runebook propose new --from {id}`"))
             }
             BranchError::Rewritten { id, seen, .. } => {
                 Some(format!("a proposal only grows; the tip that was reviewed is kept: `git log {seen}` (refs/runebook/seen/{id})"))
             }
-            _ => Some("a proposal's branch holds only changes, events and merges of main; begin a new one with `runebook propose new`".to_owned()),
+            _ => Some("a proposal's branch holds only changes, events and merges of the approved branch; begin a new one with `runebook propose new`".to_owned()),
         }
     }
 }

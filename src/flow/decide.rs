@@ -126,7 +126,7 @@ pub fn decide(repo: &Repo, main: Oid, tip: Oid, findings: &[Finding]) -> Result<
     let mut decision = judge(repo, &branch, &standing, &mut history, findings)?;
     if merged_into.is_some() {
         decision.state = State::Merged;
-        decision.reasons = vec!["it is on main".to_owned()];
+        decision.reasons = vec!["it is on the approved branch".to_owned()];
         decision.missing.clear();
     }
     Ok(decision)

@@ -192,8 +192,8 @@ fn head(preset: Preset) -> String {
         ),
     };
     format!(
-        "# What may enter main, by whose word. Made from the preset `{name}`; change it as you like (admins only).
-# It is read from main as it stands before a merge, never from the proposal.
+        "# What may enter the approved branch, by whose word. Made from the preset `{name}`; change it as you like (admins only).
+# It is read from the approved branch as it stands before a merge, never from the proposal.
 version: 1
 
 {says}
@@ -213,7 +213,7 @@ max_rounds: 5
 # `runebook doctor URI --as ACTOR` explains which rule holds for a path.
 rules:
   # Everywhere: one approval by somebody else, and between agents by another model family.
-  # direct: who may commit to main without a proposal (person, admin, nobody).
+  # direct: who may commit to the approved branch without a proposal (person, admin, nobody).
   - paths: [\"**\"]
     propose: [person, agent]
     quorum: 1

@@ -23,7 +23,7 @@ use crate::model::proposal::State;
 #[derive(Debug, thiserror::Error)]
 pub enum RollbackError {
     /// It is not on main.
-    #[error("proposal {id} is not on main, so there is nothing to take back")]
+    #[error("proposal {id} is not on the approved branch, so there is nothing to take back")]
     NotMerged {
         /// The proposal.
         id: ProposalId,
@@ -31,7 +31,7 @@ pub enum RollbackError {
         closed: bool,
     },
     /// It was taken back before.
-    #[error("main has nothing left of proposal {0}")]
+    #[error("the approved branch has nothing left of proposal {0}")]
     Already(ProposalId),
 }
 

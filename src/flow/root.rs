@@ -17,7 +17,9 @@ pub enum RootError {
     #[error("no commit of the approved branch has a directory .runebook/")]
     None,
     /// What was pinned is not what main's history says.
-    #[error("this clone pinned {pinned} as the vault's root, but main's history begins with {found}")]
+    #[error(
+        "this clone pinned {pinned} as the vault's root, but the approved branch's history begins with {found}"
+    )]
     Mismatch {
         /// What the file says.
         pinned: Oid,
@@ -49,12 +51,13 @@ impl Explain for RootError {
         match self {
             RootError::None => Some("commit .runebook/ to the approved branch: `runebook init`".to_owned()),
             RootError::Mismatch { file, .. } => Some(format!(
-                "somebody rewrote main; if that was meant, remove {} and run this again",
+                "somebody rewrote the approved branch; if that was meant, remove {} and run this again",
                 file.display()
             )),
-            RootError::File { path, .. } => {
-                Some(format!("remove {}; it is made again from main's history", path.display()))
-            }
+            RootError::File { path, .. } => Some(format!(
+                "remove {}; it is made again from the approved branch's history",
+                path.display()
+            )),
         }
     }
 }

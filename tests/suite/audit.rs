@@ -3,6 +3,7 @@
 use runebook::model::id::Oid;
 
 use crate::forge::Forge;
+use crate::support::Sandbox;
 
 /// Runs `tests/verify.sh` on a merge.
 fn verify(forge: &Forge, merge: Oid) -> Result<String, String> {
@@ -108,7 +109,7 @@ fn an_honest_vault_holds() {
     forge.direct("ada", &[("notes/c.md", Some("c\n"))]);
     let broken = forge.sandbox.run(&["audit"]).fails(1);
     assert!(
-        broken.out.contains("direct: `ada` committed to main directly and is an agent"),
+        broken.out.contains("direct: `ada` committed to the approved branch directly and is an agent"),
         "{}",
         broken.out
     );
@@ -172,4 +173,29 @@ fn a_part_of_a_long_history_is_audited_by_itself() {
         assert_eq!(report["merges"].as_u64(), Some(count as u64));
         assert_eq!(report["commits"].as_u64(), Some(count as u64));
     }
+}
+
+#[test]
+fn an_approved_branch_of_another_name_is_called_by_it() {
+    let s = Sandbox::new();
+    s.git(&["init", "-q", "-b", "notes"]);
+    s.write("seats.md", "# Seats\n\nBy the window.\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "One"]);
+    s.run(&["init", "--existing", "--yes"]).ok();
+    s.write("meals.md", "# Meals\n\nNo fish.\n");
+    let found = s.run(&["find", "fish"]).ok();
+    assert!(found.out.contains("not on notes"), "{found:?}");
+    s.git(&["add", "-A"]);
+    s.git(&["-c", "user.email=stranger@example.org", "commit", "-qm", "Two"]);
+    let audit = s.run(&["audit"]).fails(1);
+    assert!(audit.out.contains("committed to the approved branch directly"), "{audit:?}");
+    let short = &s.git(&["rev-parse", "HEAD"])[..8];
+    assert!(audit.err.contains(&format!("runebook show {short}")), "{audit:?}");
+    for run in [&found, &audit] {
+        assert!(!format!("{}{}", run.out, run.err).contains("main"), "{run:?}");
+    }
+    // What is named as the next step can be run.
+    s.run(&["show", short]).ok();
+    s.run(&["audit", "--from", short]).ok();
 }

@@ -283,7 +283,11 @@ fn settings_are_for_admins_and_a_broken_policy_holds_back() {
     forge.direct("mei", &[(".runebook/policy.yaml", Some("version: 1\nrules: 7\n"))]);
     let decision = forge.decide(&waiting).unwrap();
     assert_eq!(decision.state, State::NeedsHuman);
-    assert!(decision.reasons[0].contains("settings on main are broken"), "{:?}", decision.reasons);
+    assert!(
+        decision.reasons[0].contains("settings on the approved branch are broken"),
+        "{:?}",
+        decision.reasons
+    );
     assert_eq!(forge.broken_rules(), Vec::<String>::new());
     // What an admin repairs passes; what others commit meanwhile does not.
     forge.direct("mei", &[(".runebook/policy.yaml", Some(crate::forge::POLICY))]);

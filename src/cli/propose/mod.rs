@@ -64,7 +64,7 @@ enum What {
 #[command(after_help = "Examples:
   runebook propose new \"Seats on long flights\"
   ID=$(runebook propose new \"Seats on long flights\")
-  runebook propose new --from 7k3qm2xd          its change, cut anew from today's main")]
+  runebook propose new --from 7k3qm2xd          its change, cut anew from today's approved branch")]
 struct NewArgs {
     /// What it is about, in a line
     title: Option<String>,

@@ -142,7 +142,7 @@ pub(super) struct RmArgs {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without PATH all edited Markdown files are taken, new ones too. Merging later accepts that your \
-files are ahead of main already.
+files are ahead of the approved branch already.
 
 Examples:
   runebook propose from-worktree --submit

@@ -110,7 +110,10 @@ impl<'a> Examiner<'a> {
             parents => {
                 faulty.add(
                     "shape",
-                    format!("it has {} parents; a commit of main has one or two", parents.len()),
+                    format!(
+                        "it has {} parents; a commit of the approved branch has one or two",
+                        parents.len()
+                    ),
                 );
                 Ok(())
             }
@@ -154,7 +157,7 @@ impl<'a> Examiner<'a> {
             let says = decide.main.short();
             faulty.add(
                 "wrong-main",
-                format!("its decide event was made for main at {says}, not {}", first.short()),
+                format!("its decide event was made for the approved branch at {says}, not {}", first.short()),
             );
         }
         if decide.tree != commit.tree {
@@ -173,7 +176,7 @@ impl<'a> Examiner<'a> {
         };
         let records = self.repo.diff(Some(self.repo.tree_of(first)?), Some(commit.tree))?;
         if digest(&records) != branch.digest {
-            faulty.add("digest", "what it changes on main is not what was approved");
+            faulty.add("digest", "what it changes on the approved branch is not what was approved");
         }
         let layers = self.layers.verify(self.repo, commit.tree, &records)?;
         for (paths, what) in [
@@ -197,7 +200,10 @@ impl<'a> Examiner<'a> {
             faulty.add("not-approved", format!("it is {}: {}", decision.state, decision.reasons.join("; ")));
         }
         match standing.governance.actors.get(&event.actor) {
-            None => faulty.add("merger", format!("`{}` merged it, whom main does not know", event.actor)),
+            None => faulty.add(
+                "merger",
+                format!("`{}` merged it, whom the approved branch does not know", event.actor),
+            ),
             Some(actor) => {
                 let void = branch.place(second).and_then(|place| {
                     people::why_not(&branch.commits[place], event, &standing.governance.actors)
@@ -251,8 +257,12 @@ impl<'a> Examiner<'a> {
 
     fn direct(&mut self, commit: &Commit, standing: &Standing, faulty: &mut Faulty<'_>) -> Result<(), Fault> {
         if let Ok(event) = Event::parse(&commit.message) {
-            let what = format!("an event of proposal {} stands on main itself", event.proposal);
-            faulty.add("fast-forward", format!("{what}: its branch was not merged, main was moved onto it"));
+            let what =
+                format!("an event of proposal {} stands on the approved branch itself", event.proposal);
+            faulty.add(
+                "fast-forward",
+                format!("{what}: its branch was not merged, the approved branch was moved onto it"),
+            );
         }
         let old = self.repo.tree_of(commit.parents[0])?;
         let records = self.repo.diff(Some(old), Some(commit.tree))?;
@@ -345,7 +355,7 @@ impl<'a> Examiner<'a> {
             at = self.repo.parents(next)?.first().copied();
         }
         if at.is_none() || line.len() > MAX_PULLED {
-            faulty.add("pull", "what it brings in does not begin on main");
+            faulty.add("pull", "what it brings in does not begin on the approved branch");
             return Ok(());
         }
         let before = report.violations.len();
@@ -384,12 +394,12 @@ fn direct_person(commit: &Commit, standing: &Standing, faulty: &mut Faulty<'_>) 
     }
     let who = format!("{} <{}>", author.name, author.email);
     let Some(actor) = standing.governance.actors.by_email(&author.email) else {
-        faulty.add("direct", format!("{who} committed to main directly and is no actor"));
+        faulty.add("direct", format!("{who} committed to the approved branch directly and is no actor"));
         return None;
     };
     if !actor.is_person() || actor.revoked.is_some() {
         let why = if actor.is_person() { "was revoked" } else { "is an agent" };
-        faulty.add("direct", format!("`{}` committed to main directly and {why}", actor.id));
+        faulty.add("direct", format!("`{}` committed to the approved branch directly and {why}", actor.id));
         return None;
     }
     if !actor.keys.is_empty() && commit.signature.is_none() {
@@ -415,7 +425,7 @@ fn may_commit(person: &Actor, records: &[DiffRecord], standing: &Standing, fault
         let why = if is_settings && !admin {
             "only an admin changes .runebook/"
         } else if standing.broken.is_some() && !is_settings {
-            "the settings on main are broken, and until an admin repairs them nothing else enters"
+            "the settings on the approved branch are broken, and until an admin repairs them nothing else enters"
         } else {
             match held.direct {
                 Direct::Nobody => "policy lets nobody commit there directly",

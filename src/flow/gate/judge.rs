@@ -155,7 +155,10 @@ fn settle(decision: &mut Decision, branch: &Branch, folded: &Folded, actors: &Ac
     reasons.extend(against.blocked);
     reasons.extend(against.person);
     if !decision.conflicts.is_empty() {
-        reasons.push(format!("main changed what it touches: {}", some(decision.conflicts.iter())));
+        reasons.push(format!(
+            "the approved branch changed what it touches: {}",
+            some(decision.conflicts.iter())
+        ));
     }
     let fails = !against.failing.is_empty() || !against.missing.is_empty();
     reasons.extend(against.failing);
@@ -233,7 +236,7 @@ fn proposers(paths: &[(VaultPath, Held)], proposer: Option<&Actor>, makers: &[Ma
     for maker in makers {
         let Some(actor) = &maker.actor else {
             against.blocked.push(format!(
-                "content is by {}, whom .runebook/actors.yaml on main does not know",
+                "content is by {}, whom .runebook/actors.yaml on the approved branch does not know",
                 maker.shown
             ));
             continue;
@@ -256,7 +259,7 @@ fn repair(standing: &Standing, paths: &[(VaultPath, Held)], against: &mut Agains
         && !paths.iter().all(|(path, _)| is_settings(path))
     {
         against.blocked.push(format!(
-            "the settings on main are broken ({why}); until an admin repairs them nothing else merges"
+            "the settings on the approved branch are broken ({why}); until an admin repairs them nothing else merges"
         ));
     }
 }

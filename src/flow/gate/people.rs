@@ -75,7 +75,7 @@ pub fn counting<'b>(branch: &'b Branch, actors: &Actors) -> (Vec<Logged<'b>>, Ve
 #[must_use]
 pub fn why_not(commit: &BranchCommit, event: &Event, actors: &Actors) -> Option<String> {
     let Some(actor) = actors.get(&event.actor) else {
-        return Some(format!("main knows no actor `{}`", event.actor));
+        return Some(format!("the approved branch knows no actor `{}`", event.actor));
     };
     let ident = &commit.commit.author;
     if !ident.email.eq_ignore_ascii_case(&actor.email)

@@ -88,7 +88,7 @@ pub fn sort_out(
 
 fn veto_is_void(actor: &Actor, event: &Event) -> Option<String> {
     if !actor.has(Role::Review) {
-        return Some("the actor does not have the role review on main".to_owned());
+        return Some("the actor does not have the role review on the approved branch".to_owned());
     }
     (!actor.is_person() && !event.remarks().iter().any(Remark::is_grounded))
         .then(|| "an agent must name lines or evidence".to_owned())
@@ -102,7 +102,7 @@ fn approval_is_void(
     submitted: bool,
 ) -> Option<String> {
     if !actor.has(Role::Review) {
-        Some("the actor does not have the role review on main".to_owned())
+        Some("the actor does not have the role review on the approved branch".to_owned())
     } else if commit.digest != branch.digest {
         Some(format!("it is of {}, and the content is now {}", commit.digest.short(), branch.digest.short()))
     } else if !after {

@@ -144,7 +144,7 @@ pub(in crate::flow) fn begin(
         return Err(ProposeError::Clash(combined.clashes).into());
     }
     if combined.changes.is_empty() {
-        return Err(ProposeError::Nothing("main has all of it already".to_owned()).into());
+        return Err(ProposeError::Nothing("the approved branch has all of it already".to_owned()).into());
     }
     may_propose(&vault.governance(open.base)?, actor, &combined.changes)?;
     let tree = vault.repo.write_tree(Some(vault.repo.tree_of(open.base)?), &combined.changes)?;

@@ -183,7 +183,7 @@ fn inverse(vault: &Vault<'_>, what: &str, commit: Oid) -> Result<ChangeSet, Faul
     }
     let paths: Vec<VaultPath> = combined.changes.changes.keys().cloned().collect();
     if paths.is_empty() {
-        let why = "main has nothing left of it".to_owned();
+        let why = "the approved branch has nothing left of it".to_owned();
         let hint = "`runebook log` shows what came since".to_owned();
         return Err(UndoError::Final { what: what.to_owned(), why, hint }.into());
     }
