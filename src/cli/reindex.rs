@@ -6,6 +6,7 @@ use super::output::Tone;
 use super::progress::Bar;
 use super::{Done, Session};
 use crate::flow::meaning;
+use crate::flow::progress::{Progress, Silent};
 use crate::flow::sync::{self, ReindexAnswer};
 use crate::model::fault::Fault;
 
@@ -33,11 +34,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
-    let bar = Bar::new(session);
     let access = super::propose::access_of(session, &vault)?;
-    let mut answer = sync::reindex(&vault, args.full, &bar)?.told_to(&access);
+    // How much there is to do tells how much there is.
+    let (bar, silent) = (Bar::new(session), Silent);
+    let shows: &dyn Progress = if access.is_agent() || access.is_narrow() { &silent } else { &bar };
+    let mut answer = sync::reindex(&vault, args.full, shows)?.told_to(&access);
     // What was indexed is told also when the vectors cannot be made.
-    let embedded = if args.no_embed { Ok(None) } else { meaning::catch_up(&vault, &bar).map(Some) };
+    let embedded = if args.no_embed { Ok(None) } else { meaning::catch_up(&vault, shows).map(Some) };
     let failed = match embedded {
         Ok(embedded) => {
             answer.meaning = embedded.map(|embedded| embedded.told_to(&access));

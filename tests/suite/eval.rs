@@ -58,3 +58,40 @@ fn what_the_vault_does_not_have_is_named_with_its_line() {
     assert!(error.contains("did you mean user/seats.md?"), "{error}");
     assert!(s.run(&["eval", "nothing.yaml"]).fails(2).err.contains("reading nothing.yaml"));
 }
+
+#[test]
+fn a_baseline_counts_what_the_asker_of_a_case_may_see() {
+    let s = vault();
+    s.write(".runebook/actors.yaml", crate::meaning::ACTORS);
+    s.write(
+        "resources/secret.md",
+        "---\nsensitivity: restricted\n---\n# Zebra\n\nThe zebra is confidential.\n",
+    );
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "all"]);
+    let case = |id: &str, actor: &str, relevant: &str| {
+        format!(
+            "- {{id: {id}, query: {id}, relevant: [{relevant}]{}}}\n",
+            match actor {
+                "" => String::new(),
+                actor => format!(", actor: {actor}"),
+            }
+        )
+    };
+    let recall = |cases: &[String]| {
+        s.write("cases.yaml", format!("cases:\n{}", cases.concat()));
+        let answer = s.run(&["eval", "cases.yaml", "--json"]).ok().json();
+        let arms = answer["arms"].as_array().unwrap().iter().take(3);
+        arms.map(|arm| arm["all"]["measures"]["recall"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let (mine, theirs) =
+        (case("zebra", "", "resources/secret.md"), case("zebra", "claude", "resources/secret.md"));
+    // Grep, plain BM25 and our own: a baseline that saw more than the asker would be no measure.
+    assert_eq!(recall(std::slice::from_ref(&mine)), [1.0; 3]);
+    assert_eq!(recall(std::slice::from_ref(&theirs)), [0.0; 3]);
+    let both = [mine.replace("id: zebra", "id: mine"), theirs.replace("id: zebra", "id: theirs")];
+    assert_eq!(recall(&both), [0.5; 3]);
+    // An agent that may read a part: what it may read is found.
+    assert_eq!(recall(&[case("window", "narrow", "user/seats.md")]), [1.0; 3]);
+    assert_eq!(recall(&[case("tea", "narrow", "resources/tea.md")]), [0.0; 3]);
+}

@@ -22,6 +22,7 @@ mod crash;
 mod decide;
 mod demo;
 mod edit;
+mod embedding;
 mod eval;
 mod events;
 mod example;

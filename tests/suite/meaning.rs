@@ -251,6 +251,10 @@ impl Embedding {
         Some(embedding)
     }
 
+    pub(super) fn runtime(&self) -> &Path {
+        &self.runtime
+    }
+
     fn install(&self, model: &Path, name: &str, prefix: &str) {
         let to = self.sandbox.home().join(".local/share/runebook/models").join(name);
         std::fs::create_dir_all(&to).unwrap();

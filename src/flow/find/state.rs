@@ -12,6 +12,7 @@ use crate::flow::vault::Vault;
 use crate::markdown;
 use crate::model::access::{Access, View};
 use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::path::VaultPath;
 use crate::model::uri::Uri;
 
 /// Why an older state is not searched.
@@ -118,5 +119,8 @@ pub(super) fn hidden_today(
 pub(super) fn of_revision(hit: &mut FindHit, access: &Access, revision: &Revision) {
     hit.current = Some(hit.approved);
     hit.approved |= revision.approved;
-    hit.uri = Uri { rev: asof::address(&access.view), ..Uri::file(hit.path.clone()) }.to_string();
+    let there =
+        |path: &VaultPath| Uri { rev: asof::address(&access.view), ..Uri::file(path.clone()) }.to_string();
+    hit.uri = there(&hit.path);
+    hit.attachments.iter_mut().for_each(|shown| shown.uri = there(&shown.path));
 }
