@@ -7,8 +7,8 @@ use super::output::{Tone, printable};
 use super::progress::Bar;
 use super::propose::{actor_of, findings, tone};
 use super::{Done, Session};
-use crate::flow::locate;
 use crate::flow::remember::{LONGEST, Placed, Remembered, Request, remember};
+use crate::flow::{locate, own};
 use crate::model::fault::Fault;
 use crate::model::front_matter::MemoryType;
 
@@ -23,6 +23,7 @@ Examples:
   runebook remember \"靠窗座位,两小时以上\" --tag 旅行
   runebook remember --at resources/travel/ --title \"Tram 28\" \"Full by nine.\"
   runebook remember --dry-run \"The printer needs A3 paper.\"
+  runebook remember --write \"The printer needs A3 paper.\"   (where nobody else could approve it)
   pbpaste | runebook remember -"
 )]
 pub(crate) struct Args {
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// Leave it a draft: `runebook propose submit` hands it in
     #[arg(long, conflicts_with = "dry_run")]
     draft: bool,
+    /// Put it among your files instead of proposing it; `runebook commit` records it
+    #[arg(short, long, conflicts_with = "draft")]
+    write: bool,
     /// Show what would be proposed, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -57,6 +61,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
+    if args.write {
+        own::person(&vault, session.globals.acting.as_deref(), "remember --write")?;
+    }
     let actor = actor_of(session, &vault)?;
     let text = if args.text == "-" {
         let mut text = String::new();
@@ -84,6 +91,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         source: args.source,
         anyway: args.anyway,
         draft: args.draft,
+        write: args.write,
         dry_run: args.dry_run,
     };
     let done = remember(&vault, &actor, &request, &Bar::new(session))?;
@@ -112,6 +120,10 @@ fn print(session: &mut Session<'_>, done: &Remembered) {
             format!("  linked to {}  {}", out.paint(Tone::Path, one.path.as_str()), printable(&one.title));
         out.line(line);
     }
+    if done.written {
+        out.note("it stands among your files; `runebook commit` records it, `runebook undo` takes it away");
+        return;
+    }
     let Some(id) = &done.id else {
         out.line("");
         for line in done.text.lines() {
@@ -127,9 +139,16 @@ fn print(session: &mut Session<'_>, done: &Remembered) {
         for reason in &submitted.missing {
             out.line(format!("  {}", printable(reason)));
         }
-        out.note(format!(
-            "next: a reviewer looks at it with `runebook review show {id}`; `runebook undo` withdraws it"
-        ));
+        if done.alone {
+            out.note(
+                "nobody else here could approve it; `runebook undo` withdraws it, the same with `--write` puts it among \
+                 your files, and `runebook actor add` names a reviewer",
+            );
+        } else {
+            out.note(format!(
+                "next: a reviewer looks at it with `runebook review show {id}`; `runebook undo` withdraws it"
+            ));
+        }
     } else {
         let line = format!("{}  draft", out.paint(Tone::Name, id.as_str()));
         out.line(line);

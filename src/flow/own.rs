@@ -361,15 +361,23 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
     admit(root, &path, None)?;
     let composed = compose(vault, &path, asked, "person")?;
     let text = composed.text;
-    let made = Effect::file(&path, None, Some(text.as_bytes()));
-    undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
-    if let Err(error) = files::create(root, &path, text.as_bytes()) {
-        undo::forget(vault);
-        return Err(error.into());
-    }
+    put(vault, &path, &text)?;
     let problems = markdown::read(&path, text.as_bytes(), &vault.config).problems;
     let (id, kind, title) = (composed.id, composed.kind, composed.title);
     Ok(Made { uri: Uri::file(path.clone()).to_string(), path, id, kind, title, problems })
+}
+
+/// Puts a new file among the files. It can be undone.
+pub(super) fn put(vault: &Vault<'_>, path: &VaultPath, text: &str) -> Result<(), Fault> {
+    let root = vault.root()?;
+    admit(root, path, None)?;
+    let made = Effect::file(path, None, Some(text.as_bytes()));
+    undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
+    if let Err(error) = files::create(root, path, text.as_bytes()) {
+        undo::forget(vault);
+        return Err(error.into());
+    }
+    Ok(())
 }
 
 /// The text of a new memory, and what was filled in.

@@ -167,3 +167,46 @@ fn a_memory_that_is_there_is_not_replaced() {
     let run = vault.run(&["remember", "Other words entirely", "--at", "resources/seats.md"]).fails(3);
     assert!(run.err.contains("resources/seats.md"), "{}", run.err);
 }
+
+#[test]
+fn who_is_alone_is_told_and_can_write() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    let text = "Dr. Zhang is my dentist. He is in Hangzhou.";
+    let run = s.run(&["remember", text]).ok();
+    assert!(
+        run.err.contains("nobody else here could approve it") && run.err.contains("--write"),
+        "{}",
+        run.err
+    );
+    s.run(&["undo"]).ok();
+    let run = s.run(&["remember", text, "--write", "--json"]).ok().json();
+    assert_eq!(
+        (run["title"].as_str(), run["written"].as_bool()),
+        (Some("Dr. Zhang is my dentist"), Some(true))
+    );
+    assert!(run.get("id").is_none() && s.run(&["propose", "list"]).out.is_empty());
+    let path = run["path"].as_str().unwrap();
+    assert!(s.read(path).contains("He is in Hangzhou."));
+    s.run(&["remember", text, "--write", "--anyway", "--at", path]).fails(3);
+    s.run(&["undo"]).ok();
+    assert!(!s.vault().join(path).exists());
+    s.run(&["actor", "add", "bot", "--kind", "agent", "--family", "claude"]).ok();
+    s.run_as("bot", &["remember", text, "--write"]).fails(4);
+    // With a reviewer it waits for them.
+    s.run(&["actor", "add", "judge", "--kind", "agent", "--family", "gpt", "--role", "review"]).ok();
+    let run = s.run(&["remember", text]).ok();
+    assert!(run.err.contains("next: a reviewer looks at it"), "{}", run.err);
+}
+
+#[test]
+fn a_memory_goes_beside_what_is_about_the_same() {
+    let s = Sandbox::new();
+    s.write("Plugins/Canvas.md", "# Canvas\n\nA board for notes, which can hold cards.\n");
+    s.write("Import/Formats.md", "# Formats\n\nFiles can be PNG images, and be exported as files.\n");
+    s.write("Import/Images.md", "# Pictures\n\nPNG files are exported from other programs.\n");
+    s.run(&["init", "--existing", "--yes"]).ok();
+    let run = s.run(&["remember", "A canvas can be exported as PNG.", "-n", "--json"]).ok().json();
+    assert_eq!(run["path"], "Plugins/A canvas can be exported as PNG.md");
+    assert_eq!(run["near"][0]["path"], "Plugins/Canvas.md");
+}

@@ -7,6 +7,7 @@ mod place;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::gate::people::same_principal;
 use super::own::{self, NewMemory};
 use super::progress::Progress;
 use super::propose::{self, ProposeError, Submitted, may_propose};
@@ -14,7 +15,7 @@ use super::reader::Reader;
 use super::vault::Vault;
 use crate::markdown;
 use crate::model::access::{Access, View};
-use crate::model::actor::Actor;
+use crate::model::actor::{Actor, Role};
 use crate::model::change::{Change, ChangeSet};
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::front_matter::{MemoryType, SOURCES};
@@ -101,6 +102,8 @@ pub struct Request {
     pub anyway: bool,
     /// Whether it stays a draft.
     pub draft: bool,
+    /// Whether it is put among the files and not proposed: for who may commit it.
+    pub write: bool,
     /// Whether it is only shown what would be proposed.
     pub dry_run: bool,
 }
@@ -126,13 +129,19 @@ pub struct Remembered {
     pub near: Vec<Near>,
     /// The text of the file.
     pub text: String,
+    /// Whether it stands among the files, and was not proposed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub written: bool,
+    /// Whether nobody but the proposer could approve it, so that it will wait for ever.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
     /// How it was submitted; absent for a draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submitted: Option<Submitted>,
 }
 
 /// Proposes a text as a memory: finds its place, links it to what is near, opens a proposal and submits it. The files
-/// stay as they are.
+/// stay as they are, unless it is asked that it be put among them.
 ///
 /// # Errors
 /// [`RememberError`], and whatever proposing says.
@@ -181,15 +190,27 @@ pub fn remember(
         placed: place.placed,
         near: linked,
         text: composed.text,
+        written: false,
+        alone: false,
         submitted: None,
         path: place.path,
     };
+    let governance = vault.governance(vault.main()?)?;
     let mut changes = ChangeSet::default();
     changes.changes.insert(out.path.clone(), Change::Write(out.text.clone().into_bytes()));
-    may_propose(&vault.governance(vault.main()?)?, actor, &changes)?;
+    if !request.write {
+        may_propose(&governance, actor, &changes)?;
+    }
     if request.dry_run {
         return Ok(out);
     }
+    if request.write {
+        own::put(vault, &out.path, &out.text)?;
+        out.written = true;
+        return Ok(out);
+    }
+    let reviews = |other: &Actor| other.has(Role::Review) && !same_principal(other, actor);
+    out.alone = !governance.actors.actors.iter().any(reviews);
     let id = propose::new(vault, actor, &format!("Remember: {}", out.title))?.id;
     propose::write(vault, actor, &id, &Uri::file(out.path.clone()), out.text.as_bytes(), None)?;
     if !request.draft {
@@ -226,14 +247,29 @@ fn title_of(text: &str) -> String {
     let end = plain
         .char_indices()
         .find(|(at, c)| {
-            // A point in the middle of a word or number ends nothing.
+            // A point in the middle of a word or number ends nothing, nor does that of a short word: `Dr.`, `e.g.`, `J.`
             let next = plain[at + c.len_utf8()..].chars().next();
-            markdown::prose::closes_sentence(*c) && (!c.is_ascii() || next.is_none_or(char::is_whitespace))
+            let ends = markdown::prose::closes_sentence(*c)
+                && (!c.is_ascii() || next.is_none_or(char::is_whitespace));
+            ends && !(*c == '.' && next.is_some() && is_shortened(&plain[..*at]))
         })
         .map_or(plain.len(), |(at, _)| at);
     let sentence = plain[..end].trim_end_matches([',', ';', ':', '，', '；', '：']).trim();
     let sentence = if sentence.is_empty() { plain.as_str() } else { sentence };
     cut(sentence)
+}
+
+/// Words that are written with a point, besides single letters and those with a point within.
+const SHORTENED: [&str; 22] = [
+    "dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "no", "nr", "vs", "etc", "approx", "dept", "est",
+    "fig", "inc", "ltd", "tel", "vol", "cf", "hr",
+];
+
+/// Whether a text ends in a word whose point belongs to it.
+fn is_shortened(text: &str) -> bool {
+    let word = text.rsplit(|c: char| c.is_whitespace() || "([\"'“‘".contains(c)).next().unwrap_or_default();
+    let one_letter = word.chars().count() == 1 && word.chars().all(char::is_alphabetic) && word != "I";
+    one_letter || word.contains('.') || SHORTENED.contains(&word.to_lowercase().as_str())
 }
 
 fn cut(text: &str) -> String {
@@ -293,6 +329,11 @@ mod tests {
         assert!(title.ends_with("word…") && title.len() < 80, "{title}");
         assert!(title_of(&"窗".repeat(80)).chars().count() <= 37);
         assert_eq!(title_of("…"), "…");
+        for whole in ["My dentist is Dr. Zhang, phone 555-1234.", "J. R. Smith, e.g. at no. 5, is here"] {
+            assert_eq!(title_of(whole), whole.trim_end_matches('.'));
+        }
+        assert_eq!(title_of("Dr. Zhang is my dentist. He is in Hangzhou."), "Dr. Zhang is my dentist");
+        assert_eq!(title_of("So am I. And more."), "So am I");
     }
 
     #[test]

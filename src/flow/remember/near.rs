@@ -27,6 +27,10 @@ const WORDS: usize = 40;
 const SAME: f64 = 0.9;
 /// The least share of the text's words that a near memory has.
 const SHARED: f64 = 0.2;
+/// What a word in the title weighs, where one in the text weighs 1: a title says what a memory is about.
+const TITLE: f64 = 3.0;
+/// The least share, counted so, of one beside which the text belongs.
+const BESIDE: f64 = 0.5;
 
 /// A memory near the text.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -39,12 +43,33 @@ pub struct Near {
     pub title: String,
     /// The share of the text's words that it has, 0 to 1; rare words weigh more.
     pub shared: f64,
+    /// How near it is: by the words that it has, those of its title before others, and its place in the search.
+    #[serde(skip)]
+    pub(super) weight: f64,
+    /// Whether what is new belongs beside it.
+    #[serde(skip)]
+    pub(super) beside: bool,
     /// Whether it says the same.
     #[serde(skip)]
     pub(super) same: bool,
     /// Whether a link to it tells nobody what they may not know.
     #[serde(skip)]
     pub(super) linkable: bool,
+}
+
+/// A memory that the search found.
+struct Candidate {
+    path: VaultPath,
+    title: String,
+    /// The words that it has.
+    has: HashSet<String>,
+    /// Those of its title.
+    about: HashSet<String>,
+    /// The share of the text that it says.
+    said: f64,
+    /// Its place in the search, from 0.
+    rank: usize,
+    linkable: bool,
 }
 
 /// The telling words of a text, in the forms in which the index has them, each once.
@@ -66,36 +91,44 @@ pub(super) fn near(reader: &Reader<'_, '_>, text: &str, progress: &dyn Progress)
         return Ok(Vec::new());
     }
     let rows = candidates(reader, &plain, progress)?;
-    let mut found: Vec<(VaultPath, String, HashSet<String>, f64, bool)> = Vec::new();
-    for (path, title) in rows {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (rank, (path, title)) in rows.into_iter().enumerate() {
         let Some(bytes) = reader.read(&path)? else { continue };
         let memory = markdown::read(&path, &bytes, &reader.vault.config);
         let body = markdown::plain::plain(memory.body());
-        let has: HashSet<String> = words(&mut analyzer, &format!("{title}\n{body}")).into_iter().collect();
+        let has = words(&mut analyzer, &format!("{title}\n{body}")).into_iter().collect();
+        let about = words(&mut analyzer, &title).into_iter().collect();
         let open = memory.front.sensitivity.is_none_or(|s| s <= Sensitivity::Personal);
-        found.push((path, title, has, contained(&plain, &body), open && memory.problems.is_empty()));
+        // Evidence is cited, not seen also.
+        let linkable = open && memory.problems.is_empty() && path.scope() != Some("evidence");
+        found.push(Candidate { path, said: contained(&plain, &body), title, has, about, rank, linkable });
     }
     // A word that nearly all of them have tells little.
     let weight: HashMap<&String, f64> = wanted
         .iter()
         .map(|word| {
-            (word, 1.0 / (1.0 + found.iter().filter(|one| one.2.contains(word)).count() as f64).sqrt())
+            (word, 1.0 / (1.0 + found.iter().filter(|one| one.has.contains(word)).count() as f64).sqrt())
         })
         .collect();
     let all: f64 = weight.values().sum();
     let mut near: Vec<Near> = found
         .into_iter()
-        .map(|(path, title, has, said, linkable)| {
+        .map(|one| {
+            let Candidate { path, title, has, about, said, rank, linkable } = one;
             let common: Vec<&String> = wanted.iter().filter(|word| has.contains(*word)).collect();
+            let named = |word: &String| if about.contains(word) { TITLE } else { 1.0 };
             let shared = common.iter().map(|word| weight[*word]).sum::<f64>() / all;
-            let few = common.len() < 2 && wanted.len() > 3;
+            let near = common.iter().map(|word| weight[*word] * named(word)).sum::<f64>() / all;
+            // One word of many is a chance, unless the memory is about that.
+            let few = common.len() < 2 && wanted.len() > 3 && near <= shared;
             let uri = crate::model::uri::Uri::file(path.clone()).to_string();
             let shared = if few { 0.0 } else { (shared * 1000.0).round() / 1000.0 };
-            Near { uri, path, title, shared, same: said > SAME, linkable }
+            let weight = near * (1.0 + 1.0 / (rank + 1) as f64);
+            Near { uri, path, title, shared, weight, beside: near >= BESIDE, same: said > SAME, linkable }
         })
-        .filter(|one| one.shared >= SHARED || one.same)
+        .filter(|one| one.shared >= SHARED || one.same || (one.shared > 0.0 && one.weight >= TITLE * SHARED))
         .collect();
-    near.sort_by(|a, b| b.shared.total_cmp(&a.shared).then_with(|| a.path.cmp(&b.path)));
+    near.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.path.cmp(&b.path)));
     Ok(near)
 }
 
@@ -105,17 +138,11 @@ fn candidates(
     plain: &str,
     progress: &dyn Progress,
 ) -> Result<Vec<(VaultPath, String)>, Fault> {
-    // The words alone: what looks like a filter or a negation in the text is none.
+    // Only its words: what looks like a filter or a negation in the text is none.
     let clean: String = plain.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-    let query: Vec<&str> =
-        clean.split_whitespace().filter(|word| !is_stop_word(&word.to_lowercase())).take(WORDS).collect();
-    let request = FindRequest {
-        query: query.join(" "),
-        limit: LOOKED_AT,
-        main: true,
-        arm: find::Arm::Text,
-        ..FindRequest::default()
-    };
+    let query: Vec<&str> = clean.split_whitespace().take(WORDS).collect();
+    let request =
+        FindRequest { query: query.join(" "), limit: LOOKED_AT, main: true, ..FindRequest::default() };
     let answer = find::find(reader.vault, &reader.access, &request, progress)?;
     Ok(answer.hits.into_iter().map(|hit| (hit.path, hit.title)).collect())
 }

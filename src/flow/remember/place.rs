@@ -84,15 +84,18 @@ pub(super) fn find(
     Err(RememberError::Nowhere { actor: actor.id.to_string() }.into())
 }
 
+/// How many of the nearest say where a memory belongs.
+const VOTERS: usize = 5;
+
 /// The directories of near memories, the one that holds most of what is near first.
 fn votes(near: &[Near], kind: Option<MemoryType>) -> Vec<VaultPath> {
     let mut votes: BTreeMap<VaultPath, f64> = BTreeMap::new();
-    for one in near {
+    for one in near.iter().filter(|one| one.beside).take(VOTERS) {
         let directory = one.path.parent();
         let fits = kind.is_none_or(|kind| type_of_place(&one.path) == kind);
         // Evidence is no place for what was made of it.
         if fits && one.path.scope() != Some("evidence") && !directory.is_hidden() {
-            *votes.entry(directory).or_default() += one.shared * one.shared;
+            *votes.entry(directory).or_default() += one.weight * one.weight;
         }
     }
     let mut votes: Vec<(VaultPath, f64)> = votes.into_iter().collect();
