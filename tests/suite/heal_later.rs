@@ -199,7 +199,7 @@ fn a_rename_is_followed_before_an_alias() {
     // Committed, and changed by it.
     let s = vault(&files);
     s.git(&["mv", "user/Canvas.md", "user/Board.md"]);
-    s.write("user/Board.md", &format!("{}\nMore.\n", files[0].1));
+    s.write("user/Board.md", format!("{}\nMore.\n", files[0].1));
     commit(&s, "Another name");
     fix(&s, &[]);
     assert_eq!(s.read("user/a.md"), healed);
@@ -215,7 +215,7 @@ fn a_rename_is_followed_before_an_alias() {
     // A file that was renamed and has its old name as an alias is what was meant.
     let s = vault(&files[..1]);
     s.git(&["mv", "user/Canvas.md", "user/Board.md"]);
-    s.write("user/Board.md", &format!("---\naliases: [Canvas]\n---\n{}", files[0].1));
+    s.write("user/Board.md", format!("---\naliases: [Canvas]\n---\n{}", files[0].1));
     s.write("user/a.md", "[[Canvas]]\n");
     commit(&s, "Another name");
     fix(&s, &[]);
