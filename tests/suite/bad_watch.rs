@@ -56,7 +56,7 @@ fn apart(sandbox: &Sandbox, script: &str) -> Option<Output> {
     let mut command = sandbox.command("unshare");
     command.env("RUNEBOOK", env!("CARGO_BIN_EXE_runebook")).env("RUNEBOOK_MODEL", "none");
     // What a step waits for comes, or the test fails far later.
-    let wait = "wait_for() { i=0; until eval \"$1\"; do i=$((i + 1)); [ $i -lt 3600 ] || { echo \"in vain: $1\"; exit 9; }; sleep 0.05; done; }";
+    let wait = "wait_for() { i=0; until eval \"$1\"; do i=$((i + 1)); [ $i -lt 3600 ] || { echo \"in vain: $1\"; kill $watcher; exit 9; }; sleep 0.05; done; }";
     Some(command.args(["-Urm", "sh", "-c", &format!("{wait}\n{script}")]).output().expect("it runs"))
 }
 
