@@ -14,7 +14,8 @@ use crate::store::git::Differs;
   runebook commit user/memories/seats.md
   runebook commit --all                       attachments too
 Commits what changed in Markdown files and in files that git knows already. Other staged work stays staged.
-Git's own hooks do not run; `git commit` runs them, and is as good where you may commit directly.
+Git's own hooks do not run, and those that would have run are named; `git commit` runs them, and is as good where you
+may commit directly.
 Exit status 1 when there is nothing to commit.")]
 pub(crate) struct Args {
     /// What to commit, with all that stands below; everything if left out
@@ -55,6 +56,11 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             );
             out.line(line);
         }
+        match answer.summaries {
+            0 => {}
+            1 => out.line("and 1 summary of a directory"),
+            many => out.line(format!("and {many} summaries of directories")),
+        }
         match &answer.commit {
             Some(commit) => {
                 let line = format!(
@@ -68,6 +74,9 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             }
             None => out.line("nothing to commit"),
         }
+        if let Some(hooks) = named(&answer.hooks_not_run) {
+            out.note(format!("not run: git's {hooks} (`git commit` runs hooks)"));
+        }
         if !answer.left.is_empty() {
             let some: Vec<String> = answer.left.iter().take(5).map(|path| one_line(path.as_str())).collect();
             let more = if answer.left.len() > 5 { ", …" } else { "" };
@@ -75,4 +84,13 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         }
     }
     Ok(if answer.commit.is_some() { Done::Yes } else { Done::Nothing })
+}
+
+/// `hook a`, `hooks a and b`, `hooks a, b and c`.
+fn named(hooks: &[String]) -> Option<String> {
+    let (last, others) = hooks.split_last()?;
+    Some(match others {
+        [] => format!("hook {}", one_line(last)),
+        others => format!("hooks {} and {}", one_line(&others.join(", ")), one_line(last)),
+    })
 }

@@ -57,6 +57,10 @@ pub struct Answer {
     pub subject: String,
     /// Its files.
     pub files: Vec<Committed>,
+    /// How many generated summaries of directories it writes or removes beside them.
+    pub summaries: u64,
+    /// Git's hooks that did not run and that `git commit` would have run.
+    pub hooks_not_run: Vec<String>,
     /// New files that were not asked for: no Markdown, or hidden.
     pub left: Vec<VaultPath>,
 }
@@ -207,6 +211,8 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     }
     let message = message(request.message.as_deref(), &wanted);
     let layers = layers(vault, &changes)?;
+    let own = |path: &&VaultPath| !changes.changes.contains_key(*path);
+    let summaries = layers.changes.keys().filter(own).count() as u64;
     changes.changes.extend(layers.changes.clone());
     let subject = message.lines().next().unwrap_or_default().to_owned();
     let ident = acting::ident(vault, &actor);
@@ -224,8 +230,12 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
             Effect::Committed { commit },
         );
     }
-    let files = if commit.is_some() { wanted } else { Vec::new() };
-    Ok(Answer { commit, actor: actor.id, branch: vault.config.main_branch.clone(), subject, files, left })
+    let (files, summaries, hooks_not_run) = match commit {
+        Some(_) => (wanted, summaries, super::hooks::not_run(vault)),
+        None => Default::default(),
+    };
+    let (actor, branch) = (actor.id, vault.config.main_branch.clone());
+    Ok(Answer { commit, actor, branch, subject, files, summaries, hooks_not_run, left })
 }
 
 /// The layer files that go with a change. A file of that name that a person changed stays, and is not part of the commit

@@ -28,6 +28,11 @@ pub(super) fn hooks(vault: &Vault<'_>, report: &mut Report) {
         hooks::State::Missing => "not installed",
     };
     report.fact("hooks", words, "runebook hooks install");
+    let not_run = hooks::not_run(vault);
+    if !not_run.is_empty() {
+        let what = format!("{}; `git commit` runs them, `runebook commit` does not", not_run.join(", "));
+        report.fact("git's own hooks", what, &vault.repo.hooks_dir().0.display().to_string());
+    }
     let tracked =
         vault.main().and_then(|main| layers::files::tracked(&vault.repo, vault.repo.tree_of(main)?));
     let tracked = tracked.is_ok_and(|rules| rules.is_some());

@@ -176,6 +176,21 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
+/// Whether a file is there that somebody may run.
+#[must_use]
+pub fn is_executable(at: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(at).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    }
+    // Elsewhere git runs whatever is there.
+    #[cfg(not(unix))]
+    {
+        at.is_file()
+    }
+}
+
 /// Lets a file be run, by whoever may read it as git has it, or by nobody. `false`: that was so already, or the system
 /// knows no such thing.
 ///

@@ -204,6 +204,33 @@ pub fn state(vault: &Vault<'_>) -> State {
     }
 }
 
+/// The hooks that `git commit` runs.
+const OF_A_COMMIT: [&str; 4] = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
+
+/// The hooks of somebody else that `git commit` would run here, in the order in which it does; `runebook commit` makes
+/// the commit itself and runs none.
+#[must_use]
+pub fn not_run(vault: &Vault<'_>) -> Vec<String> {
+    let (directory, _) = vault.repo.hooks_dir();
+    let runs = |name: &str| {
+        let hook = directory.join(name);
+        match plain::read(&hook) {
+            _ if !files::is_executable(&hook) => false,
+            // Ours runs the one that was there before it.
+            Ok(bytes) if holds_mark(&bytes) => files::is_executable(&beside(&hook)),
+            Ok(bytes) => !calls_nothing_else(&String::from_utf8_lossy(&bytes)),
+            Err(_) => true,
+        }
+    };
+    OF_A_COMMIT.iter().filter(|name| runs(name)).map(|name| (*name).to_owned()).collect()
+}
+
+/// Whether a script does nothing but call us, or nothing at all: `runebook commit` does the same by itself.
+fn calls_nothing_else(script: &str) -> bool {
+    let mut lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.all(|line| line.starts_with("runebook hooks run"))
+}
+
 fn install_hook(hook: &Path, script: &str) -> Result<Did, Fault> {
     let kept = beside(hook);
     let did = if is_ours(hook) {
@@ -241,7 +268,11 @@ fn beside(hook: &Path) -> PathBuf {
 }
 
 fn is_ours(hook: &Path) -> bool {
-    plain::read(hook).is_ok_and(|bytes| bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes()))
+    plain::read(hook).is_ok_and(|bytes| holds_mark(&bytes))
+}
+
+fn holds_mark(script: &[u8]) -> bool {
+    script.windows(MARK.len()).any(|part| part == MARK.as_bytes())
 }
 
 #[cfg(unix)]
