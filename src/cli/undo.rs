@@ -45,13 +45,16 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let mut confirmed = args.yes;
     if !args.dry_run
         && !args.yes
-        && let Some(what) = undo::question(&vault, args.redo)?
+        && let Some((what, would)) = undo::question(&vault, args.redo)?
     {
         let asked = actor_of(session, &vault).and_then(|actor| is_asked(&vault, &actor))?;
         let verb = if args.redo { "Do again" } else { "Undo" };
         match if session.out.json {
             Answer::Nobody
         } else {
+            for sentence in &would {
+                session.out.note(printable(sentence));
+            }
             confirm(&format!("{verb}: {}?", printable(&what)))
         } {
             Answer::Yes => confirmed = true,
@@ -77,6 +80,12 @@ const SHOWN: usize = 10;
 fn print(session: &mut Session<'_>, undone: &Undone) {
     let all = session.globals.verbose;
     let out = &mut session.out;
+    if undone.files.is_empty() && undone.also.is_empty() && undone.proposal.is_none() {
+        let verb = if undone.redo { "do again" } else { "undo" };
+        let is = if undone.dry_run { "is" } else { "was" };
+        let what = printable(&undone.what);
+        return out.line(format!("nothing {is} left to {verb}: {what}; its files stand as before"));
+    }
     let verb = match (undone.redo, undone.dry_run) {
         _ if undone.proposal.is_some() => "proposed to be undone",
         (false, false) => "undone",

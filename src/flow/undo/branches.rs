@@ -74,10 +74,44 @@ pub(super) fn only_proposed(effects: &[Effect]) -> Option<&ProposalId> {
     })
 }
 
+/// What the inverse of a commit means for the files: people expect the words to stay there and only the commit to go.
+fn as_before(vault: &Vault<'_>, commit: Oid, be: [&str; 2]) -> String {
+    let records = backwards(vault, "", commit).unwrap_or_default();
+    let (added, others): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.new_mode == mode::NONE);
+    let named = |records: &[&DiffRecord], verb: &str| {
+        let mut names: Vec<String> =
+            records.iter().take(3).map(|record| String::from_utf8_lossy(&record.path).into_owned()).collect();
+        if records.len() > 3 {
+            names.push(format!("{} more", records.len() - 3));
+        }
+        let last = names.pop().unwrap_or_default();
+        let all = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+        format!("{all} {verb}")
+    };
+    let [are, go] = be;
+    let mut out = Vec::new();
+    if !others.is_empty() {
+        out.push(named(&others, are));
+    }
+    if !added.is_empty() {
+        out.push(named(&added, go));
+    }
+    format!("{}; the text is kept in commit {}", out.join(", "), commit.short())
+}
+
 /// What would be done, a sentence each.
-pub(super) fn would(effects: &[Effect]) -> Vec<String> {
+pub(super) fn would(vault: &Vault<'_>, effects: &[Effect], redo: bool) -> Vec<String> {
     let sentence = |step: Step<'_>| match step {
-        Step::Revert(commit) => format!("the inverse of commit {} would be committed", commit.short()),
+        Step::Revert(commit) => {
+            let inverse = format!("the inverse of commit {} would be committed", commit.short());
+            match redo {
+                true => inverse,
+                false => format!(
+                    "{inverse}: {}, and `runebook undo --redo` brings it back",
+                    as_before(vault, commit, ["would be as before the commit", "would be removed"])
+                ),
+            }
+        }
         Step::RollBack(id) => {
             format!("the inverse of proposal {id} would be proposed, and merged where you may")
         }
@@ -237,6 +271,9 @@ fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Re
     let failed = match commit::commit(vault, vault.asked.as_deref(), &request) {
         Ok(commit::Answer { commit: Some(new), .. }) => {
             undone.also.push(format!("commit {} is taken back by {}", commit.short(), new.short()));
+            if !undone.redo {
+                undone.also.push(as_before(vault, commit, ["again as before the commit", "removed"]));
+            }
             return Ok(());
         }
         Ok(_) => UndoError::Final {

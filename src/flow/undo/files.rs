@@ -35,6 +35,39 @@ pub(super) fn touched(effects: &[Effect]) -> Vec<VaultPath> {
     out.into_iter().collect()
 }
 
+/// The files and directories that do not stand yet as they did before: git or an editor may have been there first.
+/// Asked after [`possible`].
+pub(super) fn left(vault: &Vault<'_>, effects: &[Effect]) -> Result<Vec<VaultPath>, Fault> {
+    let mut out = BTreeSet::new();
+    if !any(effects) {
+        return Ok(Vec::new());
+    }
+    let root = vault.root()?;
+    for effect in effects {
+        match effect {
+            Effect::Moved { from, to } if is_there(root, to)? => out.extend([from.clone(), to.clone()]),
+            Effect::Removed { path, commit } => {
+                if entries(vault, path, *commit)?.iter().any(|(path, entry)| !has(root, path, entry.oid)) {
+                    out.insert(path.clone());
+                }
+            }
+            Effect::PutAway { path, kept } if put_away(vault, path, kept).is_some() => {
+                out.insert(path.clone());
+            }
+            Effect::Restored { path, .. } if is_there(root, path)? => {
+                out.insert(path.clone());
+            }
+            _ => {}
+        }
+    }
+    for (path, writes) in writes_of(effects) {
+        if !matches!(current(root, &path, &writes)?, Some(Becomes::Done)) {
+            out.insert(path);
+        }
+    }
+    Ok(out.into_iter().collect())
+}
+
 /// Whether any is one on files.
 pub(super) fn any(effects: &[Effect]) -> bool {
     !touched(effects).is_empty()

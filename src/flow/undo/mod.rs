@@ -127,7 +127,7 @@ pub struct Undone {
     pub redo: bool,
     /// Whether nothing was done, only shown.
     pub dry_run: bool,
-    /// The files of the work tree that changed.
+    /// The files of the work tree that changed. Where nothing else was done either, they stood as before already.
     pub files: Vec<VaultPath>,
     /// What else was done, a sentence each.
     pub also: Vec<String>,
@@ -290,14 +290,15 @@ fn meant(vault: &Vault<'_>, redo: bool) -> Result<Operation, Fault> {
     Err(UndoError::Nothing { who, redo }.into())
 }
 
-/// What a person is asked before it is done: the operation that is meant, if it concerns branches. What concerns files
-/// alone is done again as easily as it is undone.
+/// What a person is asked before it is done: the operation that is meant, and what would be done, if it concerns
+/// branches. What concerns files alone is done again as easily as it is undone.
 ///
 /// # Errors
 /// When there is none.
-pub fn question(vault: &Vault<'_>, redo: bool) -> Result<Option<String>, Fault> {
+pub fn question(vault: &Vault<'_>, redo: bool) -> Result<Option<(String, Vec<String>)>, Fault> {
     let operation = meant(vault, redo)?;
-    Ok((!branches::would(&operation.effects).is_empty()).then_some(operation.what))
+    let would = branches::would(vault, &operation.effects, redo);
+    Ok((!would.is_empty()).then_some((operation.what, would)))
 }
 
 /// Takes back the last operation, or does again what was taken back last.
@@ -317,15 +318,16 @@ pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
         at: operation.at.clone(),
         redo: request.redo,
         dry_run: request.dry_run,
-        files: files::touched(&operation.effects),
+        files: Vec::new(),
         also: Vec::new(),
         proposal: None,
         approved: false,
     };
     files::possible(vault, &what, &operation.effects)?;
     branches::possible(vault, &what, &operation.effects)?;
+    undone.files = files::left(vault, &operation.effects)?;
     if request.dry_run {
-        undone.also = branches::would(&operation.effects);
+        undone.also = branches::would(vault, &operation.effects, request.redo);
         return Ok(undone);
     }
     let verb = if request.redo { "redo" } else { "undo" };
