@@ -135,3 +135,106 @@ fn the_graph_of_a_directory_is_that_of_what_it_holds() {
     // The root is the whole vault.
     assert_eq!(s.run(&["graph", "viking://"]).ok().out, s.run(&["graph"]).ok().out);
 }
+
+#[test]
+fn a_commit_tells_of_its_summaries() {
+    let s = vault(&[("d/a.md", "# A\n\nWords.\n")]);
+    s.write("d/a.md", "# A\n\nOther words.\n");
+    let before = s.git(&["rev-parse", "main"]);
+    let told = s.run(&["commit"]).ok();
+    let changed = s.git(&["diff", "--name-only", &before, "main"]);
+    let summaries =
+        changed.lines().filter(|path| path.contains(".abstract.md") || path.contains(".overview.md"));
+    let count = summaries.count();
+    assert!(count > 1, "{changed}");
+    assert!(told.out.contains(&format!("M d/a.md\nand {count} summaries of directories\n")), "{}", told.out);
+    s.write("d/a.md", "# A\n\nYet other words.\n");
+    let told = s.run(&["commit", "--json"]).ok().json();
+    assert_eq!(told["summaries"], count);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_commit_names_the_hooks_that_did_not_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let s = vault(&[("b.md", "b\n")]);
+    let hook = |name: &str, mode: u32| {
+        let at = s.vault().join(".git/hooks").join(name);
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        std::fs::write(&at, "#!/bin/sh\nexit 1\n").unwrap();
+        std::fs::set_permissions(&at, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let commit = |text: &str| {
+        s.write("a.md", text);
+        s.run(&["commit", "--json"]).ok().json()["hooks_not_run"].clone()
+    };
+    // What git would not run either is not named, nor are ours.
+    hook("commit-msg", 0o644);
+    hook("pre-push", 0o755);
+    s.run(&["hooks", "install"]).ok();
+    assert_eq!(commit("1"), serde_json::json!([]));
+    s.run(&["hooks", "uninstall"]).ok();
+    hook("pre-commit", 0o755);
+    hook("commit-msg", 0o755);
+    s.write("a.md", "2");
+    let told = s.run(&["commit"]).ok();
+    assert!(told.err.contains("not run: git's hooks pre-commit and commit-msg ("), "{}", told.err);
+    let doctor = s.run(&["doctor"]);
+    assert!(doctor.out.contains("pre-commit, commit-msg; `git commit` runs them"), "{}", doctor.out);
+    // Behind ours it is still somebody's.
+    s.run(&["hooks", "install"]).ok();
+    assert_eq!(commit("3"), serde_json::json!(["pre-commit", "commit-msg"]));
+}
+
+#[test]
+fn undoing_a_commit_says_what_becomes_of_the_text() {
+    let s = vault(&[("a.md", "one\n"), ("z.md", "z\n")]);
+    s.write("a.md", "two\n");
+    s.write("new.md", "new\n");
+    s.run(&["commit", "a.md", "new.md"]).ok();
+    let commit = s.git(&["rev-parse", "--short=8", "main"]);
+    let would = s.run(&["undo", "-n"]).ok().out;
+    assert!(would.contains("a.md would be as before the commit, new.md would be removed"), "{would}");
+    assert!(would.contains(&format!("the text is kept in commit {commit}")), "{would}");
+    assert!(would.contains("`runebook undo --redo` brings it back"), "{would}");
+    let undone = s.run(&["undo", "--yes"]).ok().out;
+    assert!(undone.contains("a.md again as before the commit, new.md removed; the text is kept"), "{undone}");
+    assert_eq!(s.read("a.md"), "one\n");
+    s.run(&["undo", "--redo", "--yes"]).ok();
+    assert_eq!(s.read("a.md"), "two\n");
+}
+
+#[test]
+fn where_nothing_is_left_to_undo_it_says_so() {
+    let s = vault(&[("a.md", "# Old words\n"), ("b.md", "[[a#Old words]]\n")]);
+    s.run(&["mv", "a.md#Old words", "#New"]).ok();
+    s.git(&["checkout", "-q", "."]);
+    for args in [&["undo", "-n"][..], &["undo"]] {
+        let undone = s.run(args).ok().out;
+        assert!(
+            undone.contains("left to undo: rename #Old words of a.md to #New; its files stand as before"),
+            "{undone}"
+        );
+        assert!(!undone.contains("b.md"), "{undone}");
+    }
+    // Half of it is left: only that is named.
+    s.run(&["mv", "a.md", "c.md"]).ok();
+    s.git(&["checkout", "-q", "b.md"]);
+    let undone = s.run(&["undo", "--json"]).ok().json();
+    assert_eq!(undone["files"], serde_json::json!(["a.md", "c.md"]));
+    assert_eq!(
+        (s.read("a.md"), s.read("b.md")),
+        ("# Old words\n".to_owned(), "[[a#Old words]]\n".to_owned())
+    );
+}
+
+#[test]
+fn what_is_appended_in_a_proposal_stands_apart() {
+    let s = vault(&[("a.md", "# A\n\n> [!note] Mind\n> the gap\n")]);
+    s.run(&["propose", "new", "More"]).ok();
+    s.run(&["propose", "edit", "a.md", "--append", "text"]).ok();
+    let branch = s.git(&["for-each-ref", "--format=%(refname)", "refs/heads/proposal"]);
+    let text = s.git(&["show", &format!("{branch}:a.md")]);
+    assert_eq!(text, "# A\n\n> [!note] Mind\n> the gap\n\ntext");
+}

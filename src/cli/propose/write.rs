@@ -69,7 +69,7 @@ pub(super) struct EditArgs {
     /// Wherever the text stands, not only once
     #[arg(long, requires = "old")]
     all: bool,
-    /// Add this text to the end, on a line of its own
+    /// Add this text to the end, on a line of its own, with an empty line where it would join the block before it
     #[arg(long, value_name = "TEXT", conflicts_with = "old", allow_hyphen_values = true)]
     append: Option<String>,
     /// Give a field of the front matter a value: a word, a number, or `[a, b]`; may be given several times

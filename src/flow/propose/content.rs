@@ -249,18 +249,7 @@ fn edited(bytes: &[u8], edit: &Edit, uri: &str) -> Result<Vec<u8>, ProposeError>
     let fitted =
         |text: &str| if crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() };
     match edit {
-        Edit::Append(text) => {
-            let mut out = bytes.to_vec();
-            let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
-            if !out.is_empty() && !out.ends_with(b"\n") {
-                out.extend_from_slice(end);
-            }
-            out.extend_from_slice(fitted(text).as_bytes());
-            if !out.ends_with(b"\n") {
-                out.extend_from_slice(end);
-            }
-            Ok(out)
-        }
+        Edit::Append(text) => Ok(edit::append(bytes, text)),
         Edit::Replace { old, .. } if old.is_empty() => Err(ProposeError::EmptyOld),
         Edit::Replace { old, new, all } => {
             let places = find(bytes, old.as_bytes());
@@ -390,13 +379,5 @@ mod tests {
         assert!(matches!(replace(b"a", "", "b", true), Err(ProposeError::EmptyOld)));
         // A text that overlaps itself is counted without overlaps.
         assert_eq!(replace(b"aaaa", "aa", "b", true).unwrap(), b"bb");
-    }
-
-    #[test]
-    fn appends_on_a_line_of_its_own() {
-        let append = |bytes: &[u8], text: &str| edited(bytes, &Edit::Append(text.to_owned()), "").unwrap();
-        assert_eq!(append(b"a", "b"), b"a\nb\n");
-        assert_eq!(append(b"a\r\n", "b\nc"), b"a\r\nb\r\nc\r\n");
-        assert_eq!(append(b"", "b"), b"b\n");
     }
 }

@@ -5,6 +5,7 @@
 //! field says what it said, and the rest of the body is the same; otherwise the change is refused. So whatever YAML
 //! or Markdown a person wrote, the worst that happens is that a change must be made by hand.
 
+mod append;
 mod entries;
 mod fields;
 mod sections;
@@ -17,6 +18,7 @@ use crate::model::fault::{Explain, Kind};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 
+pub use append::append;
 pub use fields::{add_item, remove_item, set_field, unset_field, value};
 pub use sections::{rename_block, rename_heading, rename_heading_at, set_section};
 
