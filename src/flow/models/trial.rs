@@ -8,8 +8,10 @@ use super::place::Places;
 use super::probe::probe_apart;
 use crate::index::embed::{EmbedError, Runtime, looks_of};
 use crate::model::clock::Env;
-use crate::store::files;
+use crate::store::{files, plain};
 
+/// No record is longer.
+const MOST_BYTES: u64 = 1 << 16;
 /// What a library is called that may be loaded.
 const GOOD: &str = "good";
 
@@ -22,7 +24,7 @@ pub(super) fn tried(env: &Env, places: &Places, runtime: &Runtime) -> Result<(),
     let Some(library) = runtime.file() else { return Ok(()) };
     let Some(looks) = library.canonicalize().ok().and_then(|real| looks_of(&real)) else { return Ok(()) };
     let record = places.tried();
-    let known = std::fs::read_to_string(&record).unwrap_or_default();
+    let known = plain::read_small(&record, MOST_BYTES).unwrap_or_default();
     let why = match known.strip_prefix(&format!("{looks}\n")) {
         Some(said) => said.trim_end().to_owned(),
         None => {
