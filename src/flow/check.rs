@@ -3,10 +3,9 @@
 mod asked;
 mod attachments;
 mod snapshot;
+mod stood;
 mod tree;
 mod work_tree;
-
-use std::collections::HashSet;
 
 use crate::catalog::Catalog;
 use crate::check::{self, Item, Occasion, Place, Settings};
@@ -16,7 +15,6 @@ use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Severity};
 use crate::model::foreign::Foreign;
 use crate::model::id::Oid;
-use crate::model::path::VaultPath;
 use crate::store::git::{GitError, Repo};
 
 use super::progress::Silent;
@@ -28,7 +26,8 @@ pub use work_tree::{Count, Report, work_tree};
 /// Runs all checks on what a proposal changes, in the tree that its merge would make, under the policy of main.
 ///
 /// `records` is the difference between the proposal's base and its tip; `result` is main's tree with those paths
-/// put into it. The cost follows the change, not the vault. Findings are sorted by path, line and rule; whether
+/// put into it; `rollback_of` is the merge that it says to take back. Warnings that stood there before are left out: they
+/// are no word about the change. The cost follows the change, not the vault. Findings are sorted by path, line and rule; whether
 /// one of them stops the proposal is in its severity.
 ///
 /// # Errors
@@ -38,6 +37,7 @@ pub fn for_proposal(
     main: Oid,
     result: Oid,
     records: &[DiffRecord],
+    rollback_of: Option<Oid>,
 ) -> Result<Vec<Finding>, Fault> {
     let governance = vault.governance(main)?;
     // What other programs' settings say is no part of what is governed: they must not switch a check off.
@@ -47,34 +47,10 @@ pub fn for_proposal(
     let items: Vec<Item> = items(&vault.repo, records)?;
     let findings = check::run(&items, &tree, settings);
     tree.finish()?;
-    let before = stood_before(vault, main, &items, settings)?;
-    let is_new = |finding: &Finding| finding.severity >= Severity::Person || !before.contains(&told(finding));
+    // What stops a proposal is told however long it stood there.
+    let stood = stood::stood(vault, main, (records, &items), rollback_of, settings)?;
+    let is_new = |finding: &Finding| finding.severity >= Severity::Person || !stood.has(finding);
     Ok(findings.into_iter().filter(is_new).collect())
-}
-
-/// A finding without its line, which every change above it moves.
-fn told(finding: &Finding) -> (Option<VaultPath>, String, String) {
-    (finding.path.clone(), finding.rule.clone(), finding.message.clone())
-}
-
-/// The warnings that main's files have already where a proposal changes them: no word about the change. What stops a
-/// proposal is told however long it stood there.
-fn stood_before(
-    vault: &Vault<'_>,
-    main: Oid,
-    items: &[Item],
-    settings: Settings<'_>,
-) -> Result<HashSet<(Option<VaultPath>, String, String)>, Fault> {
-    let changed = items.iter().filter(|item| !item.new && item.after.is_some() && item.before.is_some());
-    let before: Vec<Item> = changed.map(|item| Item { after: item.before.clone(), ..item.clone() }).collect();
-    if before.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let root = vault.repo.tree_of(main)?;
-    let tree = GitTree::new(&vault.repo, root, settings.config, catalog(vault));
-    let findings = check::run(&before, &tree, settings);
-    tree.finish()?;
-    Ok(findings.iter().map(told).collect())
 }
 
 /// The catalog, made now where there is none yet: that costs the vault once, and reading every memory from git would

@@ -240,7 +240,8 @@ pub fn assess(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Result
         Some(tree) => tree,
         None => repo.tree_of(main)?,
     };
-    let mut findings = check::for_proposal(vault, main, tree, &branch.records)?;
+    let rollback_of = branch.open().and_then(|(_, _, open)| open.rollback_of);
+    let mut findings = check::for_proposal(vault, main, tree, &branch.records, rollback_of)?;
     // What was added and taken away again stays in the history that a merge brings in.
     let introduced: Vec<DiffRecord> = branch.commits.iter().flat_map(|c| c.changes().to_vec()).collect();
     let blobs = check::blob_checks(repo, &vault.governance(main)?, &introduced)?;

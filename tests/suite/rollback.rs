@@ -1,6 +1,6 @@
 //! Taking back what was merged.
 
-use crate::cast::{CLAUDE, GPT, SEATS, approve, edit, in_order, merged, new, vault};
+use crate::cast::{CLAUDE, GPT, SEATS, approve, edit, in_order, merged, new, vault, write};
 
 #[test]
 fn a_person_takes_back_exactly_what_was_merged() {
@@ -73,4 +73,53 @@ fn what_is_not_merged_is_not_taken_back() {
     edit(&vault, CLAUDE, &id, "resources/seats.md", "two", "three");
     let run = vault.run(&["rollback", &id]).fails(2);
     assert!(run.err.contains("withdraw"), "{}", run.err);
+}
+
+#[test]
+fn what_was_wrong_before_is_no_word_about_a_move_or_its_way_back() {
+    let vault = vault();
+    vault.write("resources/lone.md", "# Lone\n\nOne.\n\nSee [[nowhere]].\n\nTwo.\n");
+    vault.write("resources/alone.md", "# Alone\n\nNo link at all.\n");
+    vault.write("resources/third.md", "# Third\n\nSee [[home]].\n");
+    vault.git(&["add", "-A"]);
+    vault.git(&["commit", "-qm", "Two with defects"]);
+    let defects = |id: &str| {
+        let told = vault.run(&["check", "--proposal", id, "--json"]).json();
+        told["findings"].as_array().expect("findings").clone()
+    };
+    let merge = |id: &str| {
+        approve(&vault, GPT, id).ok();
+        vault.run_as(CLAUDE, &["merge", id]).ok();
+    };
+    let take_back = |id: &str| {
+        let run = vault.run(&["rollback", id, "--json"]).ok().json();
+        assert_eq!(run["findings"], serde_json::json!([]), "{run}");
+        vault.run(&["merge", run["id"].as_str().unwrap(), "--yes"]).ok();
+    };
+    // Moved, with its links taken along: what it says is what it said.
+    let id = new(&vault, CLAUDE, "Move");
+    vault.run_as(CLAUDE, &["propose", "mv", &id, "resources/lone.md", "resources/far/lonely.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "mv", &id, "resources/alone.md", "resources/far/all-alone.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    assert!(defects(&id).is_empty(), "{:?}", defects(&id));
+    merge(&id);
+    take_back(&id);
+    // Removed and brought back.
+    let id = new(&vault, CLAUDE, "Remove");
+    vault.run_as(CLAUDE, &["propose", "rm", &id, "resources/lone.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "rm", &id, "resources/alone.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    merge(&id);
+    take_back(&id);
+    in_order(&vault);
+    // What the change itself brings is told, beside what moved.
+    let id = new(&vault, CLAUDE, "Both");
+    vault.run_as(CLAUDE, &["propose", "mv", &id, "resources/lone.md", "resources/far/lonely.md"]).ok();
+    write(&vault, CLAUDE, &id, "resources/far/other.md", "# Other\n\nSee [[nowhere]].\n").ok();
+    edit(&vault, CLAUDE, &id, "resources/far/lonely.md", "Two.", "Two, see [[elsewhere]].");
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    let told: Vec<String> =
+        defects(&id).iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect();
+    assert!(told.iter().any(|one| one.contains("elsewhere")), "{told:?}");
+    assert_eq!(told.iter().filter(|one| one.contains("nowhere")).count(), 1, "{told:?}");
 }
