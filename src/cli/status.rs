@@ -1,10 +1,10 @@
 //! `runebook status`.
 
 use super::output::{Tone, moment, one_line, printable};
-use super::propose::tone as tone_of;
+use super::propose::{tone as tone_of, word};
 use super::{Done, Output, Session};
 use crate::flow::meaning::MeaningState;
-use crate::flow::status::{self, Status};
+use crate::flow::status::{self, Status, Waiting};
 use crate::flow::watched::Watching;
 use crate::model::fault::Fault;
 use crate::store::git::Differs;
@@ -163,12 +163,15 @@ fn proposals(out: &mut Output, state: &Status) {
     let count = out.paint(Tone::Warn, state.proposals.len().to_string());
     out.line(format!("{name} {count} open{since}"));
     let shown = || state.proposals.iter().take(SHOWN);
-    let width = shown().filter_map(|one| one.state).map(|state| state.as_str().len()).max().unwrap_or(0);
+    let said = |one: &Waiting| one.state.map(|state| word(state, one.person_merges));
+    let width = shown().filter_map(said).map(str::len).max().unwrap_or(0);
     for waiting in shown() {
         let title = waiting.title.clone().or_else(|| waiting.problem.clone()).unwrap_or_default();
         let by = waiting.proposer.as_ref().map(|actor| format!(" ({actor})")).unwrap_or_default();
         let state = match waiting.state {
-            Some(state) => out.paint(tone_of(state), format!("{:width$}", state.as_str())),
+            Some(state) => {
+                out.paint(tone_of(state), format!("{:width$}", word(state, waiting.person_merges)))
+            }
             None => format!("{:width$}", ""),
         };
         let id = out.paint(Tone::Name, waiting.id.as_str());

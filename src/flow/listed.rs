@@ -20,6 +20,9 @@ pub struct Listed {
     /// Where it stands; absent when the branch cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+    /// Whether that is without an approval: it takes back a merge exactly, and a person may merge it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub person_merges: bool,
     /// Who opened it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposer: Option<ActorId>,
@@ -61,7 +64,9 @@ pub fn listed_closed(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) ->
 #[must_use]
 pub fn line(id: &ProposalId, assessed: Assessed) -> Listed {
     let listed = of_branch(id, &assessed.branch);
-    Listed { state: Some(assessed.decision.state), missing: assessed.decision.missing, ..listed }
+    let decision = assessed.decision;
+    let (state, person_merges) = (Some(decision.state), decision.person_merges);
+    Listed { state, person_merges, missing: decision.missing, ..listed }
 }
 
 fn of_branch(id: &ProposalId, branch: &Branch) -> Listed {
@@ -70,6 +75,7 @@ fn of_branch(id: &ProposalId, branch: &Branch) -> Listed {
         id: id.clone(),
         title: opened.map(|(_, _, open)| open.title.clone()).unwrap_or_default(),
         state: None,
+        person_merges: false,
         proposer: opened.map(|(_, event, _)| event.actor.clone()),
         revision: branch.revision,
         files: u32::try_from(branch.records.len()).unwrap_or(u32::MAX),
@@ -85,6 +91,7 @@ fn unreadable(id: &ProposalId, fault: &Fault) -> Listed {
         id: id.clone(),
         title: String::new(),
         state: None,
+        person_merges: false,
         proposer: None,
         revision: 0,
         files: 0,

@@ -251,11 +251,13 @@ pub fn assess(vault: &Vault<'_>, main: Oid, id: &ProposalId, tip: Oid) -> Result
     Ok(Assessed { main, branch, result, findings, decision })
 }
 
-/// Where an open proposal stands; `None` where that cannot be told.
+/// Where an open proposal stands, and whether a person may merge it without an approval; `None` where that cannot be
+/// told.
 #[must_use]
-pub fn state(vault: &Vault<'_>, main: Oid, id: &ProposalId) -> Option<State> {
+pub fn standing(vault: &Vault<'_>, main: Oid, id: &ProposalId) -> Option<(State, bool)> {
     let tip = open_tip(vault, id).ok()?;
-    assess(vault, main, id, tip).ok().map(|assessed| assessed.decision.state)
+    let decision = assess(vault, main, id, tip).ok()?.decision;
+    Some((decision.state, decision.person_merges))
 }
 
 /// Main's tree with the changed paths of a proposal; `None` where a file would have to be a directory or the

@@ -50,6 +50,9 @@ pub struct Waiting {
     /// Where it stands; told of the first twenty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+    /// Whether that is without an approval: it takes back a merge exactly, and a person may merge it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub person_merges: bool,
     /// Who opened it.
     pub proposer: Option<ActorId>,
     /// Since when it waits: RFC 3339.
@@ -163,7 +166,8 @@ fn waiting(vault: &Vault<'_>, main: Oid) -> Result<Vec<Waiting>, Fault> {
     for (id, tip) in proposals::open_ones(&vault.repo)? {
         vault.env.go_on()?;
         let (title, state, proposer, since, problem) = (None, None, None, None, None);
-        let mut waiting = Waiting { id: id.clone(), title, state, proposer, since, problem };
+        let mut waiting =
+            Waiting { id: id.clone(), title, state, person_merges: false, proposer, since, problem };
         match Branch::read(&vault.repo, &id, tip, main) {
             Ok(branch) => {
                 if let Some((_, commit, event)) = branch.events().next() {
@@ -181,7 +185,9 @@ fn waiting(vault: &Vault<'_>, main: Oid) -> Result<Vec<Waiting>, Fault> {
     out.sort_by(|a, b| (&a.since, &a.id).cmp(&(&b.since, &b.id)));
     // Judging runs the checks, so it is done for as many as people look at.
     for waiting in out.iter_mut().take(JUDGED).filter(|waiting| waiting.problem.is_none()) {
-        waiting.state = proposals::state(vault, main, &waiting.id);
+        let standing = proposals::standing(vault, main, &waiting.id);
+        waiting.state = standing.map(|(state, _)| state);
+        waiting.person_merges = standing.is_some_and(|(_, person)| person);
     }
     Ok(out)
 }

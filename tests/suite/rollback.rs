@@ -123,3 +123,23 @@ fn what_was_wrong_before_is_no_word_about_a_move_or_its_way_back() {
     assert!(told.iter().any(|one| one.contains("elsewhere")), "{told:?}");
     assert_eq!(told.iter().filter(|one| one.contains("nowhere")).count(), 1, "{told:?}");
 }
+
+#[test]
+fn what_nobody_approved_is_not_called_approved() {
+    let vault = vault();
+    let id = merged(&vault);
+    let back = vault.run(&["rollback", &id, "--json"]).ok().json()["id"].as_str().unwrap().to_owned();
+    for args in
+        [&["propose", "list"][..], &["status"], &["propose", "show", &back], &["review", "show", &back]]
+    {
+        let run = vault.run(args).ok();
+        let line = run.out.lines().find(|line| line.contains(&back)).unwrap_or_else(|| panic!("{run:?}"));
+        assert!(line.contains("needs no approval") && !line.contains("approved"), "{args:?}: {line}");
+    }
+    let listed = vault.run(&["propose", "list", "--json"]).ok().json();
+    assert_eq!((&listed["state"], &listed["person_merges"]), (&"approved".into(), &true.into()));
+    // Once somebody approved, it is approved.
+    approve(&vault, GPT, &back).ok();
+    let run = vault.run(&["propose", "list"]).ok();
+    assert!(run.out.contains("approved"), "{run:?}");
+}

@@ -14,7 +14,7 @@ use crate::model::access::Access;
 use crate::model::actor::Actor;
 use crate::model::fault::Fault;
 use crate::model::id::ProposalId;
-pub(crate) use print::{Moves, events, findings, head, list, patch, patch_of, story, tone};
+pub(crate) use print::{Moves, events, findings, head, list, patch, patch_of, story, tone, word};
 pub(crate) use write::place;
 
 /// The arguments of `runebook propose`.

@@ -22,6 +22,11 @@ pub(crate) fn tone(state: State) -> Tone {
     }
 }
 
+/// The state in a word or three. What is merged without an approval was approved by nobody, and is not called so.
+pub(crate) fn word(state: State, person_merges: bool) -> &'static str {
+    if person_merges && state == State::Approved { "needs no approval" } else { state.as_str() }
+}
+
 /// What was written: one line a file, URIs first.
 pub(super) fn written(out: &mut Output, written: &Written) {
     for file in &written.files {
@@ -132,7 +137,7 @@ pub(crate) fn list(out: &mut Output, all: &[Listed], empty: &str) -> Done {
                     format!(
                         "{}  {}  r{:<2} {:>3} file{s}  {:width$}  {}",
                         out.paint(Tone::Name, one.id.as_str()),
-                        out.paint(tone(state), format!("{:17}", state.as_str())),
+                        out.paint(tone(state), format!("{:17}", word(state, one.person_merges))),
                         one.revision,
                         files,
                         who(one),
@@ -288,7 +293,7 @@ pub(crate) fn story(out: &mut Output, story: &Story) {
         out.document(story);
         return;
     }
-    head(out, story.id.as_str(), story.state, &story.title);
+    head(out, story.id.as_str(), (story.state, story.person_merges), &story.title);
     let revision = match story.revision {
         0 => "not submitted yet".to_owned(),
         revision => format!("revision {revision}"),
@@ -322,11 +327,11 @@ pub(crate) fn story(out: &mut Output, story: &Story) {
 }
 
 /// A proposal's first line.
-pub(crate) fn head(out: &mut Output, id: &str, state: State, title: &str) {
+pub(crate) fn head(out: &mut Output, id: &str, (state, person_merges): (State, bool), title: &str) {
     let line = format!(
         "{}  {}  {}",
         out.paint(Tone::Name, id),
-        out.paint(tone(state), state.as_str()),
+        out.paint(tone(state), word(state, person_merges)),
         out.paint(Tone::Bold, title)
     );
     out.line(line);

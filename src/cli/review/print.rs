@@ -10,7 +10,8 @@ use crate::model::proposal::State;
 /// Everything that a reviewer needs, the digest last.
 pub(super) fn review(out: &mut Output, review: &Review, before: bool) {
     let decision = &review.decision;
-    head(out, decision.proposal.as_str(), decision.state, &decision.title);
+    let state = (decision.state, decision.person_merges);
+    head(out, decision.proposal.as_str(), state, &decision.title);
     out.line(format!("  by {}, revision {}", decision.proposer, decision.revision));
     for reason in &decision.reasons {
         out.line(format!("  {}", printable(reason)));

@@ -23,6 +23,9 @@ pub struct Story {
     pub title: String,
     /// Where it stands.
     pub state: State,
+    /// Whether that is without an approval: it takes back a merge exactly, and a person may merge it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub person_merges: bool,
     /// Who opened it.
     pub proposer: ActorId,
     /// When, RFC 3339.
@@ -82,6 +85,7 @@ pub fn story(vault: &Vault<'_>, access: &Access, id: &ProposalId) -> Result<Stor
         id: id.clone(),
         title: decision.title,
         state,
+        person_merges: !closed && decision.person_merges,
         proposer: decision.proposer,
         opened,
         base: branch.base,
