@@ -1,7 +1,7 @@
 //! Heads that are no YAML: TOML between `+++`, JSON, and Logseq's lines `key:: value`. They are read and never
 //! written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::front::{self, Form, Front};
@@ -90,13 +90,17 @@ fn toml(text: &str, names: &BTreeMap<String, String>) -> Option<Front> {
     match table {
         Ok(table) => {
             front.readable = true;
-            let mut entries: Vec<Entry> =
-                table.iter().map(|(key, value)| entry(source, key, value)).collect();
+            let lines = lines_of_keys(source);
+            let entry = |key: &str, value: &toml::Value| {
+                let line = lines.get(key).copied().unwrap_or(1);
+                Entry { key: key.to_owned(), line, value: node(value) }
+            };
+            let mut entries: Vec<Entry> = table.iter().map(|(key, value)| entry(key, value)).collect();
             // Zola keeps tags one level down.
             if let Some(tags) = table.get("taxonomies").and_then(|inner| inner.get("tags"))
                 && !table.contains_key("tags")
             {
-                let tags = entry(source, "tags", tags);
+                let tags = entry("tags", tags);
                 front.fields.tags = front::list(&tags.value, &[',']);
                 front.tags = front.fields.tags.iter().map(|name| front::tag(name, tags.line + 1)).collect();
             }
@@ -126,13 +130,16 @@ fn slip(line: u32, message: String) -> Finding {
     Finding::new("schema.toml", Severity::Error, message).at_line(line)
 }
 
-fn entry(source: &str, key: &str, value: &toml::Value) -> Entry {
-    let names = |line: &str| {
-        let name = line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key);
-        name.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with('='))
-    };
-    let line = (1..).zip(source.lines()).find(|(_, line)| names(line)).map_or(1, |(line, _)| line);
-    Entry { key: key.to_owned(), line, value: node(value) }
+/// The first line of each key, counted from 1, found in one pass: a head may have tens of thousands.
+fn lines_of_keys(source: &str) -> HashMap<&str, u32> {
+    let mut out = HashMap::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        if let Some((name, _)) = line.split_once('=') {
+            let name = name.trim_start().trim_start_matches(['"', '\'']).trim_end_matches(['"', '\'', ' ']);
+            out.entry(name).or_insert(number);
+        }
+    }
+    out
 }
 
 fn scalar(text: String, plain: bool) -> Node {

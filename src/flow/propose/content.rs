@@ -107,7 +107,18 @@ pub(super) fn entry(
     branch: &Branch,
     path: &VaultPath,
 ) -> Result<Option<Entry>, Fault> {
-    let access = Access { actor: Some(actor.clone()), view: View::Main };
+    let reader = Reader::new(vault, Access { actor: Some(actor.clone()), view: View::Main })?;
+    entry_for(&reader, actor, branch, path)
+}
+
+/// As [`entry`], for many paths: what is known of the files is opened once.
+pub(super) fn entry_for(
+    reader: &Reader<'_, '_>,
+    actor: &Actor,
+    branch: &Branch,
+    path: &VaultPath,
+) -> Result<Option<Entry>, Fault> {
+    let (vault, access) = (reader.vault, &reader.access);
     let found = vault.repo.entry_at(branch.tree, path)?;
     if let Some(tree) = found.filter(|entry| entry.mode == mode::TREE) {
         // A directory that holds only what the actor may not see is none for them.
@@ -115,7 +126,6 @@ pub(super) fn entry(
         return Ok(shows.then_some(tree));
     }
     let Some(entry) = found.filter(|_| access.may_read(path)) else { return Ok(None) };
-    let reader = Reader::new(vault, access)?;
     let is_file = matches!(entry.mode, mode::FILE | mode::EXECUTABLE);
     Ok((!is_file || reader.is_cleared(path, entry.oid)?).then_some(entry))
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::content::{Written, change, entry, missing};
+use super::content::{Written, change, entry, entry_for, missing};
 use super::{ProposeError, may_propose, putting, whole_file};
 use crate::check::Tree as _;
 use crate::flow::branch::Branch;
@@ -115,9 +115,11 @@ fn plan(
     }
     docs.extend(keys.iter().flat_map(|key| tree.referrers(key)));
     let mut read: BTreeMap<VaultPath, Vec<u8>> = BTreeMap::new();
+    let reader = Reader::new(vault, Access { actor: Some(actor.clone()), view: View::Main })?;
     for path in docs {
+        vault.env.go_on()?;
         // What the actor may not read is not there for it, and nothing is said of it.
-        if entry(vault, actor, branch, &path)?.is_some()
+        if entry_for(&reader, actor, branch, &path)?.is_some()
             && let Some(bytes) = tree.read(&path)
         {
             read.insert(path, bytes);
