@@ -79,13 +79,21 @@ fn what_is_meant_is_found_in_both_languages() {
         let run = vault.run(&["find", query, "--json", "-n", "10"]).ok();
         assert_eq!(run.json()["mode"], "hybrid");
         // Which words no note has is said all the same, and nothing else.
-        let others = |line: &&str| !line.starts_with("note: no memory has the word");
+        let others = |line: &&str| !line.starts_with("note: no memory has ");
         assert_eq!(run.err.lines().find(others), None);
         paths(&run)
     };
     // A word that no note has.
     assert_eq!(find("kitty")[0], "notes/en00.md");
+    let told = vault.run(&["find", "kitty"]).ok().err;
+    assert!(told.contains("no memory has these words: this is what is nearest by meaning"), "{told}");
     vault.run(&["find", "kitty", "--lexical"]).fails(1);
+    // A slip of the keys is no word that the model knows.
+    let slip = vault.run(&["find", "telescpe", "--json"]).ok();
+    assert_eq!(
+        (paths(&slip)[0].as_str(), slip.json()["instead"].as_str()),
+        ("notes/en15.md", Some("telescope"))
+    );
     vault.run(&["find", "zxqv"]).fails(1);
     let among = |query: &str, path: &str, places: usize| {
         let found = find(query);

@@ -1,5 +1,5 @@
 //! Words of a query that no memory has: they are told with what may have been meant, and where a search finds nothing
-//! at all it is made again with that.
+//! at all, or nothing by its words, it is made again with that.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,8 +90,17 @@ fn tell(answer: &mut FindAnswer, mut missing: Vec<Missing>) {
     answer.missing = missing;
 }
 
+/// What was found for what was likeliest meant, as the answer to what was asked.
+fn instead(answer: FindAnswer, found: FindAnswer, mended: String) -> FindAnswer {
+    let mut notes = answer.notes;
+    notes.push(format!("nothing was found for that; these are the answers for `{mended}`"));
+    notes.extend(found.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
+    FindAnswer { query: answer.query, instead: Some(mended), missing: answer.missing, notes, ..found }
+}
+
 impl Finder {
-    /// Searches. Where that finds nothing and words are missing, what was likeliest meant is searched.
+    /// Searches. Where that finds nothing and words are missing, what was likeliest meant is searched; where it is found by
+    /// meaning alone, if all that is missing looks like a slip.
     pub(super) fn search(
         &self,
         vault: &Vault<'_>,
@@ -101,26 +110,31 @@ impl Finder {
         freshness: &Freshness,
         lexical: Option<Lexical>,
     ) -> Result<FindAnswer, Fault> {
-        let (mut answer, lacks) =
+        let (mut answer, words) =
             self.search_once(vault, access, request, asked, freshness, lexical.clone())?;
         // What the index has but this reader may not see is missing for them.
-        if !lacks && !access.is_narrow() {
+        if !words.lacks && !access.is_narrow() {
             return Ok(answer);
         }
         let missing = self.missing(vault, access, request, asked)?;
-        let mended = mended(&request.query, &missing).filter(|_| answer.hits.is_empty());
+        let by_meaning = answer.mode == "hybrid" && !answer.hits.is_empty();
+        // A model makes nothing of a slip of the keys. Any other word that stands nowhere it may know.
+        let is_for = !by_meaning || (!words.found && missing.iter().all(Missing::is_slip));
+        let mended =
+            mended(&request.query, &missing).filter(|_| is_for && (by_meaning || answer.hits.is_empty()));
         tell(&mut answer, missing);
-        let Some(mended) = mended else { return Ok(answer) };
-        let again = FindRequest { query: mended.clone(), ..request.clone() };
-        let asked = request::read(vault, &again)?;
-        let (found, _) = self.search_once(vault, access, &again, &asked, freshness, lexical)?;
-        if found.hits.is_empty() {
-            return Ok(answer);
+        if let Some(mended) = mended {
+            let again = FindRequest { query: mended.clone(), ..request.clone() };
+            let asked = request::read(vault, &again)?;
+            let (found, words) = self.search_once(vault, access, &again, &asked, freshness, lexical)?;
+            if words.found && !found.hits.is_empty() {
+                return Ok(instead(answer, found, mended));
+            }
         }
-        let mut notes = answer.notes;
-        notes.push(format!("nothing was found for that; these are the answers for `{mended}`"));
-        notes.extend(found.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
-        Ok(FindAnswer { query: answer.query, instead: Some(mended), missing: answer.missing, notes, ..found })
+        if by_meaning && !words.found {
+            answer.notes.push("no memory has these words: this is what is nearest by meaning".to_owned());
+        }
+        Ok(answer)
     }
 
     /// The words of a query that stand nowhere where the asker may look, whatever else the request filters by.

@@ -209,7 +209,7 @@ impl Finder {
         self.search(vault, access, request, &asked, &freshness, lexical)
     }
 
-    /// Searches for just what was asked; also says whether a word of it stands nowhere.
+    /// Searches for just what was asked; also says what its words found.
     fn search_once(
         &self,
         vault: &Vault<'_>,
@@ -218,7 +218,7 @@ impl Finder {
         asked: &Asked,
         freshness: &Freshness,
         lexical: Option<Lexical>,
-    ) -> Result<(FindAnswer, bool), Fault> {
+    ) -> Result<(FindAnswer, Words), Fault> {
         let pair = &self.pair;
         let path_of = |doc: u64| {
             let row = pair.catalog.doc(DocId(doc)).ok().flatten();
@@ -236,6 +236,7 @@ impl Finder {
                 let fused = meant.map(|meant| self.fused(&meant, request.arm, narrowed, &found));
                 Ok((side, found, fused))
             })?;
+        let words = Words { lacks: found.lacks, found: !found.hits.is_empty() };
         let mode = match (&fused, request.arm) {
             (Err(_), _) => "lexical",
             (Ok(_), Arm::Dense) => "dense",
@@ -293,7 +294,7 @@ impl Finder {
             hits,
             notes,
         };
-        Ok((answer, found.lacks))
+        Ok((answer, words))
     }
 
     /// Runs a search under the filters of a request: whoever scores, what may be found is the same. Also gives the
@@ -364,6 +365,15 @@ fn heard<'m>(
     }
     let vector = locked(asker).vector(question)?;
     Ok(Meant::of(meaning, question, &vector))
+}
+
+/// What the words of a query found.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    /// Whether one of them stands nowhere.
+    lacks: bool,
+    /// Whether they found anything.
+    found: bool,
 }
 
 /// What of the request is about the index.
