@@ -46,10 +46,10 @@ pub(super) fn left(vault: &Vault<'_>, effects: &[Effect]) -> Result<Vec<VaultPat
     for effect in effects {
         match effect {
             Effect::Moved { from, to } if is_there(root, to)? => out.extend([from.clone(), to.clone()]),
-            Effect::Removed { path, commit } => {
-                if entries(vault, path, *commit)?.iter().any(|(path, entry)| !has(root, path, entry.oid)) {
-                    out.insert(path.clone());
-                }
+            Effect::Removed { path, commit }
+                if entries(vault, path, *commit)?.iter().any(|(path, entry)| !has(root, path, entry.oid)) =>
+            {
+                out.insert(path.clone());
             }
             Effect::PutAway { path, kept } if put_away(vault, path, kept).is_some() => {
                 out.insert(path.clone());
