@@ -51,7 +51,7 @@ fn an_edit_is_exact_or_refused() {
     run(&["--old", "on", "--new", "in", "--all"]).ok();
     run(&["--append", "Row 12."]).ok();
     let text = vault.git(&["show", &format!("proposal/{id}:resources/seats.md")]);
-    assert!(text.contains("Window in flights") && text.ends_with("Never row 13.\nRow 12."), "{text}");
+    assert!(text.contains("Window in flights") && text.ends_with("Never row 13.\n\nRow 12."), "{text}");
     assert!(
         vault
             .run_as(CLAUDE, &["propose", "edit", &id, "resources/no.md", "--append", "x"])
