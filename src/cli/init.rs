@@ -172,6 +172,12 @@ fn show_found(out: &mut Output, found: &Found) {
             "excluded files",
             "by Obsidian's settings: not searched, not checked",
         ),
+        (
+            found.symlinks,
+            "symbolic link",
+            "symbolic links",
+            "left out; `runebook check --rule path.symlink` names them",
+        ),
         (found.copies, "conflict copy", "conflict copies", "`runebook check --rule copy` compares them"),
         (found.broken_links, "broken link", "broken links", broken.as_str()),
         (

@@ -29,6 +29,8 @@ pub struct Found {
     pub others: usize,
     /// Files that Obsidian is told to leave out: they are not searched and not checked.
     pub left_out: usize,
+    /// Symbolic links: no memories of their own.
+    pub symlinks: u64,
     /// Copies that programs for synchronising files left beside a note.
     pub copies: u64,
     /// Links that lead to nothing, to a note or to an attachment: what `graph` calls broken.
@@ -72,6 +74,7 @@ pub fn found(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Found, Fault>
     let report = work_tree(vault, &access, &[], progress)?;
     for count in &report.rules {
         match count.rule.as_str() {
+            "path.symlink" => out.symlinks += count.findings,
             "copy.conflict" => out.copies = count.findings,
             "format.utf8" => out.not_utf8 = count.findings,
             "link.broken" => out.broken_links += count.findings,

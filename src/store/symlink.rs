@@ -1,14 +1,21 @@
-//! What is wrong with a symbolic link of a vault, in words that help to mend it.
+//! What a symbolic link of a vault is, in words that help: it is left out, and some are broken.
 
 use std::path::Path;
 
 use crate::model::finding::{Finding, Severity};
 
-/// What is wrong with a symbolic link, if anything is: it leads out of the vault, nowhere (what it will lead to cannot be
-/// known then), or back to itself.
-pub(super) fn problem(real_root: &Path, link: &Path) -> Option<Finding> {
+/// What is to be said of a symbolic link: that it is left out, since what it leads to stands in the vault already; or what
+/// is wrong with it: it leads out of the vault, nowhere (what it will lead to cannot be known then), or back to itself.
+pub(super) fn problem(real_root: &Path, link: &Path) -> Finding {
     let (message, fix) = match link.canonicalize() {
-        Ok(target) if target.starts_with(real_root) => return None,
+        Ok(target) if target.starts_with(real_root) => {
+            let to = target.strip_prefix(real_root).unwrap_or(&target);
+            let to = if to.as_os_str().is_empty() { "the vault itself".into() } else { format!("{to:?}") };
+            let message = format!("it is a symbolic link to {to} and is left out: no memory of its own");
+            return Finding::new("path.symlink", Severity::Info, message).with_fix(
+                "nothing, if that is meant; for another name of a note write it under `aliases` there",
+            );
+        }
         Ok(_) => (
             "it is a symbolic link that leaves the vault".to_owned(),
             "put the file itself into the vault, or remove the link",
@@ -30,7 +37,7 @@ pub(super) fn problem(real_root: &Path, link: &Path) -> Option<Finding> {
             (format!("it is a symbolic link that cannot be followed: {error}"), "mend the link, or remove it")
         }
     };
-    Some(Finding::new("path.symlink", Severity::Warning, message).with_fix(fix))
+    Finding::new("path.symlink", Severity::Warning, message).with_fix(fix)
 }
 
 /// Whether links from here on lead from one to the next without an end.

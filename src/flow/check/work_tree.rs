@@ -108,7 +108,10 @@ const BY_READING: [(&str, &str); 9] = [
     ("path.encoding", "a name that is not UTF-8"),
     ("path.kind", "neither a file nor a directory"),
     ("path.nested", "a vault or repository within this one, which is left alone"),
-    ("path.symlink", "a symbolic link that leads out of the vault, nowhere or back to itself"),
+    (
+        "path.symlink",
+        "a symbolic link, which is left out; one that leads out of the vault, nowhere or back to itself",
+    ),
     ("path.unreadable", "a file or directory that cannot be read"),
     ("index.encoding", "a text that is not UTF-8"),
 ];
