@@ -7,6 +7,7 @@ use super::progress::Bar;
 use super::{Done, Session};
 use crate::flow::asof::Revision;
 use crate::flow::find::{self, FindAnswer, FindHit, FindRequest, Status};
+use crate::flow::locate;
 use crate::flow::reader;
 use crate::flow::sync::Freshness;
 use crate::model::fault::Fault;
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     /// Only what has this tag
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Only paths that match this glob or begin with it
+    /// Only paths that match this glob or begin with it, from where you stand or from the vault's root
     #[arg(long = "path", value_name = "GLOB")]
     paths: Vec<String>,
     /// Only what is dated from then on (2026-11-28, or 7d for the last seven days)
@@ -85,12 +86,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     let access = reader::access(&vault, session.globals.acting.as_deref(), args.rev.as_deref())?;
+    let standing = session.directory();
+    let paths = args.paths.iter().map(|path| locate::pattern(&vault, path, &standing));
+    let paths = paths.collect::<Result<_, _>>()?;
     let request = FindRequest {
         query: args.query.join(" "),
         limit: usize::try_from(args.limit).unwrap_or(10).clamp(1, 1000),
         types: args.types,
         tags: args.tags,
-        paths: args.paths,
+        paths,
         since: args.since,
         until: args.until,
         statuses: args.status.iter().map(|status| status.read()).collect(),

@@ -231,6 +231,56 @@ pub fn changed(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Fa
     }
 }
 
+/// The pattern of paths from the vault's root that one means which was written where the person stands: as seen from
+/// there, if its directories are there. `viking://` and `/` begin at the root.
+///
+/// # Errors
+/// When it leaves the vault.
+pub fn pattern(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<String, Fault> {
+    if let Some(whole) = text.strip_prefix(SCHEME).or_else(|| text.strip_prefix('/')) {
+        return Ok(whole.to_owned());
+    }
+    let (mut rest, mut from_here) = (text, false);
+    let here = from_standing(vault, ".", standing).and_then(Result::ok);
+    let mut directory = here.clone().unwrap_or_else(VaultPath::root);
+    loop {
+        if let Some(behind) = rest.strip_prefix("./") {
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix("../") {
+            if directory.is_root() {
+                return Err(outside(vault, text).into());
+            }
+            (rest, directory) = (behind, directory.parent());
+        } else {
+            break;
+        }
+        from_here = true;
+    }
+    if directory.is_root() {
+        return Ok(rest.to_owned());
+    }
+    let special = ['*', '?', '[', '{', '\\'];
+    // The directories before the first name that is a pattern.
+    let fixed = match rest.find(special) {
+        Some(at) => rest[..at].rfind('/').map_or("", |slash| &rest[..slash]),
+        None => rest.trim_end_matches('/'),
+    };
+    let at = if fixed.is_empty() { Ok(directory.clone()) } else { directory.join(fixed) };
+    let there =
+        || at.is_ok_and(|at| vault.repo.work_dir().is_some_and(|root| root.join(at.as_str()).exists()));
+    if !from_here && !there() {
+        return Ok(rest.to_owned());
+    }
+    let mut out = String::new();
+    for c in directory.as_str().chars() {
+        match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => out.extend(['[', c, ']']),
+            c => out.push(c),
+        }
+    }
+    Ok(format!("{out}/{rest}"))
+}
+
 fn outside(vault: &Vault<'_>, text: &str) -> LocateError {
     let root = vault.repo.work_dir().unwrap_or(vault.repo.git_dir()).to_owned();
     LocateError::Outside { text: text.to_owned(), root }
