@@ -14,7 +14,8 @@ use crate::model::front_matter::MemoryType;
   runebook new user/memories/preferences/seats.md --title \"Prefers window seats\" --edit
   runebook new viking://resources/trains --tag travel --body \"Book two weeks ahead.\"
   pbpaste | runebook new resources/article.md --title \"An article\"
-The type follows from the place (profile, events, skills, resources) unless you give one. Nothing is written over.")]
+The type follows from the place (profile, events, skills, resources) unless you give one; a name that is a date makes an
+event of that day. Nothing is written over.")]
 pub(crate) struct Args {
     /// Where: a URI, a path from where you stand or from the vault's root; .md is added
     #[arg(value_name = "URI|PATH")]

@@ -403,8 +403,15 @@ pub(super) fn compose(
         why,
     })?;
     let id = ulid::Ulid::from_parts(milliseconds, u128::from_be_bytes(random)).to_string();
-    let kind = asked.kind.unwrap_or_else(|| type_of_place(path));
-    let title = asked.title.unwrap_or_else(|| path.stem().replace(['-', '_'], " "));
+    // A note whose name is a date is an event of its day.
+    let day = markdown::place::day_of(path, &vault.config);
+    let of_place = || day.map_or_else(|| type_of_place(path), |_| MemoryType::Episodic);
+    let kind = asked.kind.unwrap_or_else(of_place);
+    let of_name = || match day {
+        Some(_) => markdown::place::title(path, &vault.config),
+        None => path.stem().replace(['-', '_'], " "),
+    };
+    let title = asked.title.unwrap_or_else(of_name);
     let mut fields: Vec<(&str, serde_json::Value)> = vec![
         ("id", id.clone().into()),
         ("type", serde_json::to_value(kind).unwrap_or_default()),
@@ -412,6 +419,9 @@ pub(super) fn compose(
         ("created", vault.clock.stamp().into()),
         ("source", source.into()),
     ];
+    if let Some(day) = day.filter(|_| kind == MemoryType::Episodic) {
+        fields.push(("occurred", day.to_string().into()));
+    }
     if !asked.tags.is_empty() {
         fields.push(("tags", asked.tags.into()));
     }

@@ -11,7 +11,7 @@ mod links;
 pub mod noise;
 mod other;
 pub mod passage;
-mod place;
+pub mod place;
 pub mod plain;
 pub mod prose;
 mod read;

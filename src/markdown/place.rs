@@ -9,7 +9,8 @@ use crate::model::path::VaultPath;
 use crate::model::uri::percent_leniently;
 
 /// The title of a file that gives itself none: its name, as the program that keeps it reads it.
-pub(super) fn title(path: &VaultPath, config: &Config) -> String {
+#[must_use]
+pub fn title(path: &VaultPath, config: &Config) -> String {
     let stem = path.stem();
     match (config.foreign.logseq, day::whole(stem)) {
         (true, Some(date)) => date.to_string(),
@@ -24,10 +25,16 @@ fn page(stem: &str) -> String {
     String::from_utf8(percent_leniently(&name)).unwrap_or(name)
 }
 
+/// The day whose note a file is by its name: the name is a date, or begins with one in a folder of daily notes.
+#[must_use]
+pub fn day_of(path: &VaultPath, config: &Config) -> Option<Date> {
+    day::whole(path.stem()).or_else(|| day::leading(path.stem()).filter(|_| config.is_daily(path)))
+}
+
 /// Adds what the place says where the file itself says nothing.
 pub(super) fn read(path: &VaultPath, config: &Config, title: &str, fields: &mut FrontMatter) {
     let stem = path.stem();
-    let date = day::whole(stem).or_else(|| day::leading(stem).filter(|_| config.is_daily(path)));
+    let date = day_of(path, config);
     if config.foreign.logseq {
         names(stem, title, date, fields);
     }
