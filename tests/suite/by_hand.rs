@@ -238,3 +238,90 @@ fn what_is_appended_in_a_proposal_stands_apart() {
     let text = s.git(&["show", &format!("{branch}:a.md")]);
     assert_eq!(text, "# A\n\n> [!note] Mind\n> the gap\n\ntext");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_symbolic_link_is_named_as_left_out() {
+    let s = Sandbox::new();
+    s.write("Ana.md", "# Ana\n");
+    std::os::unix::fs::symlink("Ana.md", s.vault().join("link.md")).unwrap();
+    let init = s.run(&["init", "--existing", "--yes"]).ok();
+    assert!(init.out.contains("     1 symbolic link  left out"), "{}", init.out);
+    let check = s.run(&["check", "--rule", "path.symlink"]).ok();
+    assert!(
+        check.out.contains("link.md") && check.out.contains("\"Ana.md\" and is left out"),
+        "{}",
+        check.out
+    );
+}
+
+#[test]
+fn patterns_are_seen_from_where_one_stands() {
+    let s = vault(&[
+        ("zh/组织/许可.md", "许可证\n"),
+        ("zh/首页.md", "许可证\n"),
+        ("en/a.md", "许可证 here\n"),
+        ("a[1]/b.md", "b\n"),
+    ]);
+    let lines = |directory: &str, args: &[&str]| {
+        let directory = s.vault().join(directory);
+        let run = s.run(&[&["-C", directory.to_str().unwrap()], args].concat());
+        run.out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("zh", &["glob", "组织/*"]), ["zh/组织/许可.md"]);
+    assert_eq!(lines("zh", &["glob", "*"]), ["zh/组织/许可.md", "zh/首页.md"]);
+    assert_eq!(lines("zh/组织", &["glob", "../*.md"]), ["zh/首页.md"]);
+    assert_eq!(lines("a[1]", &["glob", "*.md"]), ["a[1]/b.md"]);
+    // Otherwise from the root; `viking://` always.
+    assert_eq!(lines("zh", &["glob", "en/*"]), ["en/a.md"]);
+    assert_eq!(lines("zh", &["glob", "viking://en/**"]), ["en/a.md"]);
+    assert_eq!(lines("zh", &["glob", "viking://*.md"]).len(), 4);
+    s.run(&["-C", s.vault().to_str().unwrap(), "glob", "../*"]).fails(2);
+    let found = |directory: &str, path: &str| {
+        let hits = lines(directory, &["find", "许可证", "--path", path, "--json"]);
+        let hits: serde_json::Value = serde_json::from_str(&hits.join("\n")).unwrap();
+        let mut out: Vec<String> = hits["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["path"].as_str().unwrap().to_owned())
+            .collect();
+        out.sort();
+        out
+    };
+    assert_eq!(found("zh", "组织/*"), ["zh/组织/许可.md"]);
+    assert_eq!(found("zh", "组织"), ["zh/组织/许可.md"]);
+    assert_eq!(found("zh", "*"), ["zh/首页.md"]);
+    assert_eq!(found("zh", "en/"), ["en/a.md"]);
+}
+
+#[test]
+fn a_new_note_of_a_day_is_an_event_of_it() {
+    let s = vault(&[("a.md", "a\n")]);
+    let made = s.run(&["new", "日记/2026-11-30.md", "--json"]).ok().json();
+    assert_eq!((made["type"].as_str(), made["title"].as_str()), (Some("episodic"), Some("2026-11-30")));
+    let text = s.read("日记/2026-11-30.md");
+    assert!(text.contains("\noccurred: ") && text.contains("2026-11-30\n"), "{text}");
+    // Whoever says what it is has the last word.
+    let made = s.run(&["new", "2026-12-01", "--type", "semantic", "--title", "Plan", "--json"]).ok().json();
+    assert_eq!((made["type"].as_str(), made["title"].as_str()), (Some("semantic"), Some("Plan")));
+    assert!(!s.read("2026-12-01.md").contains("occurred"));
+    let made = s.run(&["new", "seats-2026-11", "--json"]).ok().json();
+    assert_eq!((made["type"].as_str(), made["title"].as_str()), (Some("semantic"), Some("seats 2026 11")));
+}
+
+#[test]
+fn what_came_after_a_proposal_began_is_not_there_and_it_says_so() {
+    let s = vault(&[("a.md", "a\n")]);
+    s.run(&["propose", "new", "P"]).ok();
+    s.write("c.md", "c\n");
+    s.run(&["commit"]).ok();
+    let later = s.run(&["propose", "edit", "c.md", "--append", "x"]).fails(3);
+    assert!(later.err.contains("began before viking://c.md"), "{}", later.err);
+    assert!(later.err.contains("propose new --from") && !later.err.contains("did you mean"), "{}", later.err);
+    // What the proposal itself removed is gone there, and was there before.
+    s.run(&["propose", "rm", "a.md"]).ok();
+    let gone = s.run(&["propose", "edit", "a.md", "--append", "x"]).fails(1);
+    assert!(gone.err.contains("there is nothing at viking://a.md"), "{}", gone.err);
+    assert!(!gone.err.contains("mean a.md"), "{}", gone.err);
+}

@@ -142,9 +142,18 @@ fn file(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Result<
 /// The error for a place of a proposal where nothing stands that the actor may see.
 pub(super) fn missing(vault: &Vault<'_>, actor: &Actor, branch: &Branch, uri: &Uri) -> Fault {
     let reader = |view| Reader::new(vault, Access { actor: Some(actor.clone()), view });
+    let stood = || {
+        let base = vault.repo.tree_of(branch.base)?;
+        Ok::<_, Fault>(vault.repo.entry_at(base, &uri.path)?.is_some())
+    };
+    let on_main = reader(View::Main).and_then(|reader| reader.stands(&uri.path));
+    if matches!(on_main, Ok(Some(_))) && matches!(stood(), Ok(false)) {
+        return ProposeError::Later { uri: uri.to_string(), id: branch.id.clone() }.into();
+    }
     let reader = reader(View::Proposal(branch.id.clone())).or_else(|_| reader(View::Main));
     // The names are a kindness: without them the error is what it is.
-    let near = reader.and_then(|reader| locate::near(&reader, &uri.path)).unwrap_or_default();
+    let mut near = reader.and_then(|reader| locate::near(&reader, &uri.path)).unwrap_or_default();
+    near.retain(|near| near != uri.path.as_str());
     ProposeError::Missing { uri: uri.to_string(), id: branch.id.clone(), near }.into()
 }
 

@@ -79,6 +79,14 @@ pub enum ProposeError {
         /// What has a name like it.
         near: Vec<String>,
     },
+    /// It came to main after the proposal began.
+    #[error("proposal {id} began before {uri} stood on the approved branch, and does not have it")]
+    Later {
+        /// The place.
+        uri: String,
+        /// The proposal.
+        id: ProposalId,
+    },
     /// Something is there.
     #[error("there is something at {uri} already")]
     Exists {
@@ -139,7 +147,9 @@ impl Explain for ProposeError {
             ProposeError::Missing { .. } | ProposeError::Nothing(_) | ProposeError::NoMatch { .. } => {
                 Kind::Nothing
             }
-            ProposeError::Clash(_) | ProposeError::Exists { .. } => Kind::Conflict,
+            ProposeError::Clash(_) | ProposeError::Exists { .. } | ProposeError::Later { .. } => {
+                Kind::Conflict
+            }
             _ => Kind::Usage,
         }
     }
@@ -164,6 +174,9 @@ impl Explain for ProposeError {
             ProposeError::Missing { id, .. } => {
                 format!("`runebook propose diff {id}` shows what the proposal changes")
             }
+            ProposeError::Later { id, .. } => format!(
+                "begin another one with `runebook propose new`, or cut this one anew from today's approved branch with `runebook propose new --from {id}`"
+            ),
             ProposeError::Exists { .. } => "choose another name, or remove that first".to_owned(),
             ProposeError::Directory(_) => {
                 "name a file in it; to remove a directory add `--recursive`".to_owned()
