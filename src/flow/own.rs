@@ -143,8 +143,8 @@ impl Explain for OwnError {
                 Some(format!("open {path} in your editor, then `runebook commit {path}`"))
             }
             OwnError::NotMarkdown(path) => Some(format!("call it `{path}.md`")),
-            OwnError::OtherKind { from, to } => Some(format!(
-                "call it `{to}.{}`; to take it out of the memory, rename it with your system's tools",
+            OwnError::OtherKind { from, .. } => Some(format!(
+                "end the name in `.{}`; to take it out of the memory, rename it with your system's tools",
                 from.extension().unwrap_or("md")
             )),
             OwnError::Gone(_) => Some("`runebook undo --list` shows what was done here".to_owned()),

@@ -36,7 +36,7 @@ fn a_memory_that_moves_stays_one() {
     assert!(there(&s, "plan.canvas"));
     let refused = s.run(&["mv", "Board.md", "board.txt"]).fails(2);
     assert!(
-        refused.err.contains("no Markdown file") && refused.err.contains("`board.txt.md`"),
+        refused.err.contains("no Markdown file") && refused.err.contains("end the name in `.md`"),
         "{}",
         refused.err
     );
