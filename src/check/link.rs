@@ -238,6 +238,9 @@ fn is_attachment(link: &Link) -> bool {
 /// The link as it should be written: in a table the bar keeps its backslash, an embed its mark.
 fn instead(link: &Link, shown: &str, target: &str, text: &str) -> String {
     let fragment = link.fragment.as_ref().map_or(String::new(), |fragment| format!("#{fragment}"));
+    if fragment.is_empty() && target == text {
+        return format!("write {}[[{target}]]", if link.embed { "!" } else { "" });
+    }
     let (mark, bar) = (if link.embed { "!" } else { "" }, if shown.contains("\\|") { "\\|" } else { "|" });
     format!("write {mark}[[{target}{fragment}{bar}{text}]]")
 }
@@ -309,7 +312,8 @@ fn fragment(
         let wanted = heading_key(fragment.rsplit('#').next().unwrap_or(fragment));
         let near = near::word(&wanted, anchors.headings.iter().map(String::as_str));
         let near = near.and_then(|near| anchors.shown.get(anchors.headings.iter().position(|h| h == near)?));
-        let fix = renamed(link, file, subject).or_else(|| near.map(|near| format!("did you mean #{near}?")));
+        let fix =
+            renamed(link, file, subject).or_else(|| near.map(|near| near::question(&[format!("#{near}")])));
         let message = format!("{shown}: {file} has no heading “{fragment}”");
         sink.add_naming("heading", line, message, fix, std::slice::from_ref(file));
     }

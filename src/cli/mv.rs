@@ -87,6 +87,9 @@ fn rename_part(
     let was = if renamed.dry_run { "would be renamed from" } else { "was" };
     session.out.line(format!("{new}  ({was} #{old})"));
     show(&mut session.out, &renamed.links, renamed.dry_run, session.globals.verbose);
+    if !renamed.dry_run {
+        session.out.note("`runebook commit` puts the new name on the approved branch");
+    }
     Ok(Done::Yes)
 }
 

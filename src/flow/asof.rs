@@ -16,6 +16,7 @@ use crate::model::access::{Access, View};
 use crate::model::day;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::{Oid, ProposalId};
+use crate::model::near;
 use crate::model::proposal::State;
 use crate::store::git::GitError;
 
@@ -83,9 +84,7 @@ impl Explain for RevisionError {
                 "`runebook propose show {id}` tells of it; `own_proposals: true` in .runebook/policy.yaml lets agents \
                  read their own open ones"
             ),
-            RevisionError::Unknown { near, .. } if !near.is_empty() => {
-                format!("did you mean {}?", near.join(", or "))
-            }
+            RevisionError::Unknown { near, .. } if !near.is_empty() => near::question(near),
             RevisionError::Unknown { .. } => {
                 "name a commit (`runebook log` lists them), a date (2026-11-28, 7d, yesterday) or a proposal \
                  (`runebook propose list`)"

@@ -8,6 +8,7 @@ use super::reader::{Reader, Stands, is_git};
 use super::vault::Vault;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::link::name_key;
+use crate::model::near;
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
 use crate::store::git::Head;
@@ -83,7 +84,7 @@ impl Explain for LocateError {
 pub fn did_you_mean(near: &[String]) -> String {
     match near {
         [] => "`runebook tree` shows what there is, `runebook find` searches it".to_owned(),
-        near => format!("did you mean {}?", near.join(", or ")),
+        near => near::question(near),
     }
 }
 
@@ -126,18 +127,34 @@ pub fn find(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Targ
             }
         }
     }
-    let wanted = candidates.last().map(|uri| uri.path.clone()).unwrap_or_default();
-    Err(missing(reader, text, &wanted)?.into())
+    let last = candidates.last();
+    let wanted = last.map(|uri| uri.path.clone()).unwrap_or_default();
+    let mut error = missing(reader, text, &wanted)?;
+    // The part that was asked for is asked for in what was meant, too.
+    let part = last.filter(|uri| uri.fragment.is_some()).and_then(|_| text.split_once('#'));
+    if let (LocateError::Missing { near, .. }, Some((_, part))) = (&mut error, part) {
+        near.iter_mut()
+            .filter(|name| name.ends_with(".md"))
+            .for_each(|name| *name = format!("{name}#{part}"));
+    }
+    Err(error.into())
 }
 
-/// As [`find`], and it must be a file. The ending `.md` may be left out.
+/// As [`find`], and it must be a file. The ending `.md` may be left out, and so may directories where only one file has
+/// the name.
 ///
 /// # Errors
 /// As [`find`].
 pub fn find_file(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
     let target = match find(reader, text, standing) {
         Ok(target) => target,
-        Err(error) => return with_ending(reader, text, standing)?.ok_or(error),
+        Err(error) => {
+            let found = match with_ending(reader, text, standing)? {
+                Some(uri) => Some(uri),
+                None => by_name(reader, text, standing)?,
+            };
+            return found.ok_or(error);
+        }
     };
     match target.kind {
         Stands::File => Ok(target.uri),
@@ -152,6 +169,28 @@ fn with_ending(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<O
         if !uri.path.is_root() && !uri.directory && matches!(reader.stands(&path), Ok(Some(Stands::File))) {
             uri.path = path;
             return Ok(Some(uri));
+        }
+    }
+    Ok(None)
+}
+
+/// The only file that has the name, with or without its ending, wherever it is. What says where it is means no other.
+fn by_name(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Option<Uri>, Fault> {
+    if text.starts_with(SCHEME) || text.starts_with(['.', '/']) {
+        return Ok(None);
+    }
+    for uri in candidates(reader.vault, text, standing)?.into_iter().rev() {
+        let wanted = name_key(uri.path.as_str());
+        let endings = [format!("/{wanted}"), format!("/{wanted}.md")];
+        let is_it = |path: &VaultPath| {
+            let key = format!("/{}", name_key(path.as_str()));
+            path.is_markdown() && endings.iter().any(|ending| key.ends_with(ending))
+        };
+        let mut found = reader.all_paths()?.into_iter().filter(is_it);
+        if let (Some(path), None) = (found.next(), found.next())
+            && matches!(reader.stands(&path), Ok(Some(Stands::File)))
+        {
+            return Ok(Some(Uri { path, ..uri }));
         }
     }
     Ok(None)

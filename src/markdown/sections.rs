@@ -51,7 +51,7 @@ pub fn instead(memory: &Memory, missing: &Fragment) -> Option<String> {
     let near = near::names(wanted, parts.iter().map(String::as_str), super::renamed::heading_key);
     if !near.is_empty() {
         let near: Vec<String> = near.into_iter().map(|at| format!("#{}", parts[at])).collect();
-        return Some(format!("did you mean {}?", near.join(", or ")));
+        return Some(near::question(&near));
     }
     let all: Vec<String> = parts.iter().take(NAMED).map(|part| format!("#{part}")).collect();
     let more = parts.len() - all.len();

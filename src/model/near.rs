@@ -45,9 +45,25 @@ pub fn names<'n>(wanted: &str, known: impl Iterator<Item = &'n str>, key: fn(&st
     near.into_iter().take(3).map(|(_, at)| at).collect()
 }
 
+/// The question whether one of these names was meant. A name that is a question itself stands in quotation marks.
+#[must_use]
+pub fn question(names: &[impl AsRef<str>]) -> String {
+    let name = |name: &str| match name.ends_with(['?', '？', '!', '！']) {
+        true => format!("“{name}”"),
+        false => name.to_owned(),
+    };
+    format!("did you mean {}?", names.iter().map(|one| name(one.as_ref())).collect::<Vec<_>>().join(", or "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_ends_in_one_mark() {
+        assert_eq!(question(&["a.md", "b.md"]), "did you mean a.md, or b.md?");
+        assert_eq!(question(&["#为什么？"]), "did you mean “#为什么？”?");
+    }
 
     #[test]
     fn near_words() {

@@ -113,7 +113,7 @@ fn places_are_named_in_three_ways_and_slips_get_the_nearest_name() {
     assert_eq!(run("user", &["cat", absolute.to_str().unwrap()]).0, 0);
     for (slip, near) in [
         ("user/memories/seats.md", "user/memories/Seats.md"),
-        ("Seats", "did you mean user/memories/Seats.md?"),
+        ("Seatz", "did you mean user/memories/Seats.md?"),
         ("user/memories/Saets.md", "user/memories/Seats.md"),
         ("viking://user/helath.md", "user/memories/health.md"),
     ] {
@@ -202,4 +202,37 @@ fn a_bare_repository_is_read_from_main() {
     let out =
         command.current_dir(s.home().join("bare")).args(["cat", "resources/日记/今天.md"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&out.stdout), "allergy season\n");
+}
+
+#[test]
+fn a_name_that_only_one_file_has_needs_no_directory() {
+    let s = vault();
+    let seats = s.read("user/memories/Seats.md");
+    for name in ["Seats", "seats.md", "memories/Seats"] {
+        assert_eq!(s.run(&["cat", name]).ok().out, seats, "{name}");
+    }
+    assert!(s.run(&["cat", "Seats#Window"]).ok().out.contains("靠窗座位"));
+    // What an agent may not see has no name, and what says where it is means no other place.
+    s.run_as("bot", &["cat", "health"]).fails(1);
+    s.run(&["cat", "./Seats"]).fails(1);
+    s.write("resources/Seats.md", "Others\n");
+    let told = s.run(&["cat", "Seats#Window"]).fails(1).err;
+    assert!(told.contains("resources/Seats.md#Window, or user/memories/Seats.md#Window?"), "{told}");
+    let told = s.run(&["cat", "user/memories/Seats.md", "--lines", "99"]).fails(1).err;
+    assert!(told.contains("it has 10 lines"), "{told}");
+}
+
+#[test]
+fn names_and_questions_read_well() {
+    let s = vault();
+    s.write("resources/q.md", "# 问\n\n## 使用了什么加密方式？\n\nyes ^q1\n");
+    let told = s.run(&["cat", "resources/q.md#使用了什么加密方式"]).fails(1).err;
+    assert!(told.contains("did you mean “#使用了什么加密方式？”?"), "{told}");
+    let told = s.run(&["mv", "resources/q.md#^q1", "#^块2"]).fails(2).err;
+    assert!(told.contains("`块2` cannot be the name of a block") && told.contains("Latin letters"), "{told}");
+    assert!(s.run(&["mv", "resources/q.md#^q1", "#^q2"]).ok().err.contains("`runebook commit` puts"));
+    s.write("resources/seat.md", "---\naliases: [chair]\n---\n# Seat\n\nSee [[l]].\n");
+    s.write("resources/l.md", "[[chair|seat]] and [[q]]\n");
+    let told = s.run(&["check", "resources/l.md"]).out;
+    assert!(told.contains("write [[seat]]"), "{told}");
 }

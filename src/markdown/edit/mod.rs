@@ -75,6 +75,9 @@ pub enum EditError {
         /// What the file has, as a sentence.
         instead: Option<String>,
     },
+    /// The name cannot be one of a block.
+    #[error("`{0}` cannot be the name of a block")]
+    BlockName(String),
     /// The change would change something else too.
     #[error("{0} cannot be changed without changing something else too")]
     NotAlone(String),
@@ -98,9 +101,11 @@ impl Explain for EditError {
                 "`runebook check` says what is wrong with it; mend that first".to_owned()
             }
             EditError::Twice { .. } => "keep one of them, or give the other another name".to_owned(),
+            EditError::BlockName(_) => "a block's name holds Latin letters, digits and hyphens only".to_owned(),
             EditError::Key(_) => "a name is letters, digits, `_` and `-`".to_owned(),
             EditError::Foreign(_) | EditError::NoList(_) | EditError::NotAlone(_) => {
-                "change it in an editor, or replace the text with --old and --new".to_owned()
+                "change it in an editor (`runebook edit`), or replace its text (`runebook propose edit … --old … --new …`)"
+                    .to_owned()
             }
             EditError::NoHeading { instead, .. } | EditError::NoBlock { instead, .. } => {
                 return instead.clone();

@@ -151,6 +151,9 @@ pub fn rename_heading_at(bytes: &[u8], index: usize, words: &str) -> Result<Vec<
 /// # Errors
 /// When there is no such block, or the new one cannot be an id: letters, digits and `-`.
 pub fn rename_block(bytes: &[u8], id: &str, new: &str) -> Result<Vec<u8>, EditError> {
+    if !crate::markdown::is_block_id(new) {
+        return Err(EditError::BlockName(new.to_owned()));
+    }
     let page = Page::read(bytes)?;
     let blocks = &page.memory.blocks;
     let found = blocks.iter().position(|block| block.id.eq_ignore_ascii_case(id));
@@ -171,5 +174,5 @@ pub fn rename_block(bytes: &[u8], id: &str, new: &str) -> Result<Vec<u8>, EditEr
         && after.blocks.iter().zip(blocks).enumerate().all(|(at, (now, was))| {
             now.line == was.line && now.id == if at == index { new } else { was.id.as_str() }
         });
-    if same && crate::markdown::is_block_id(new) { Ok(out) } else { Err(not_alone()) }
+    if same { Ok(out) } else { Err(not_alone()) }
 }
