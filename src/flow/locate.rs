@@ -180,11 +180,9 @@ fn by_name(reader: &Reader<'_, '_>, text: &str, standing: &Path) -> Result<Optio
         return Ok(None);
     }
     for uri in candidates(reader.vault, text, standing)?.into_iter().rev() {
-        let wanted = name_key(uri.path.as_str());
-        let endings = [format!("/{wanted}"), format!("/{wanted}.md")];
+        let endings = [format!("/{}", uri.path), format!("/{}.md", uri.path)];
         let is_it = |path: &VaultPath| {
-            let key = format!("/{}", name_key(path.as_str()));
-            path.is_markdown() && endings.iter().any(|ending| key.ends_with(ending))
+            path.is_markdown() && endings.iter().any(|ending| path.as_str().ends_with(ending.as_str()))
         };
         let mut found = reader.all_paths()?.into_iter().filter(is_it);
         if let (Some(path), None) = (found.next(), found.next())

@@ -208,7 +208,7 @@ fn a_bare_repository_is_read_from_main() {
 fn a_name_that_only_one_file_has_needs_no_directory() {
     let s = vault();
     let seats = s.read("user/memories/Seats.md");
-    for name in ["Seats", "seats.md", "memories/Seats"] {
+    for name in ["Seats", "Seats.md", "memories/Seats"] {
         assert_eq!(s.run(&["cat", name]).ok().out, seats, "{name}");
     }
     assert!(s.run(&["cat", "Seats#Window"]).ok().out.contains("靠窗座位"));
