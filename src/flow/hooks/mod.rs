@@ -308,6 +308,7 @@ fn uninstall_driver(vault: &Vault<'_>) -> Result<Did, Fault> {
     let before = vault.repo.config(&key);
     vault.repo.unset_config(&key)?;
     vault.repo.unset_config(&format!("merge.{DRIVER}.name"))?;
+    vault.repo.drop_empty_section(&format!("[merge \"{DRIVER}\"]"))?;
     attributes(vault, None)?;
     Ok(if before.is_some() { Did::Removed } else { Did::Nothing })
 }

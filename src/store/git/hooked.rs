@@ -10,6 +10,9 @@ use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 use crate::store::plain;
 
+/// How large a configuration is looked at.
+const MOST: u64 = 1 << 20;
+
 impl Repo {
     /// Sets a text in this clone's own configuration.
     ///
@@ -33,6 +36,32 @@ impl Repo {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes the heads of a section that holds nothing out of this clone's own configuration: libgit2 leaves them when the
+    /// last setting goes.
+    ///
+    /// # Errors
+    /// When the file is locked or cannot be written.
+    pub fn drop_empty_section(&self, head: &str) -> Result<(), GitError> {
+        let file = self.common_dir().join("config");
+        let Ok(text) = plain::read_small(&file, MOST) else { return Ok(()) };
+        let kept = without_empty(&text, head);
+        // A link is somebody's way to keep it elsewhere: it stays one.
+        if kept == text || file.is_symlink() {
+            return Ok(());
+        }
+        let lock = self.common_dir().join("config.lock");
+        let write = || {
+            let mut out = std::fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
+            let written = out
+                .write_all(kept.as_bytes())
+                .and_then(|()| out.set_permissions(file.metadata()?.permissions()))
+                .and_then(|()| std::fs::rename(&lock, &file));
+            // It is ours, and nobody else takes it away.
+            written.inspect_err(|_| drop(std::fs::remove_file(&lock)))
+        };
+        write().map_err(|why: std::io::Error| super::checkout::io_error("writing", &file, &why))
     }
 
     /// Where git looks for the hooks of this clone, and whether a setting (`core.hooksPath`) says so.
@@ -116,5 +145,36 @@ impl Repo {
         }
         let output = child.wait_with_output().map_err(fail)?;
         Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+}
+
+/// A configuration without the sections under this head that hold nothing, not even a comment.
+fn without_empty(text: &str, head: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut out = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let after = lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+        if line.trim() != head || after.is_some_and(|next| !next.starts_with('[')) {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_empty_goes() {
+        let head = "[merge \"x\"]";
+        assert_eq!(
+            without_empty("[a]\n\tb = c\n[merge \"x\"]\n[d]\n\te = f\n", head),
+            "[a]\n\tb = c\n[d]\n\te = f\n"
+        );
+        assert_eq!(without_empty("[a]\n\tb = c\n[merge \"x\"]\n", head), "[a]\n\tb = c\n");
+        for kept in ["[merge \"x\"]\n\tname = y\n", "[merge \"x\"]\n# mine\n", "[merge \"y\"]\n", ""] {
+            assert_eq!(without_empty(kept, head), kept);
+        }
     }
 }

@@ -218,6 +218,8 @@ fn what_was_there_before_runs_and_comes_back() {
     assert_eq!(left.trim_end(), "*.png binary");
     let config = vault.command("git").args(["config", "--get-regexp", "^merge"]).output().expect("git runs");
     assert!(config.stdout.is_empty(), "{config:?}");
+    let config = std::fs::read_to_string(vault.vault().join(".git/config")).expect("a configuration");
+    assert!(!config.contains("merge"), "{config}");
     // Where another program keeps the hooks, they are left to it.
     vault.git(&["config", "core.hooksPath", ".husky"]);
     let run = vault.run(&["hooks", "install"]).ok();
