@@ -87,7 +87,7 @@ impl Explain for Unavailable {
         Some(match self {
             Unavailable::NoHome => "set HOME, or XDG_DATA_HOME".to_owned(),
             Unavailable::NoneInstalled => {
-                "run `scripts/fetch-model` of the project, `runebook model install` or `runebook model import DIR`"
+                "run `runebook model install` or `runebook model import DIR` (or `scripts/fetch-model` in a checkout of the project)"
                     .to_owned()
             }
             Unavailable::NoneChosen => "choose one with `runebook model use NAME --global`".to_owned(),

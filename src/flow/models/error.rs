@@ -126,7 +126,7 @@ impl Explain for ModelError {
             }
             ModelError::Unknown(_) => "`runebook model list` shows what is".to_owned(),
             ModelError::NotListed { .. } | ModelError::Hub { .. } => {
-                "without a hub, run `scripts/fetch-model` of the project, or import a directory: `runebook model import DIR`"
+                "without a hub, import a directory: `runebook model import DIR`; a checkout of the project brings one with `scripts/fetch-model`"
                     .to_owned()
             }
             ModelError::Probe { hint, .. } => return hint.clone(),

@@ -121,13 +121,13 @@ impl Explain for EmbedError {
         Some(
             match self {
                 EmbedError::NoRuntime(_) => {
-                    "run `scripts/fetch-model` of the project, or register a library with `runebook model runtime PATH`"
+                    "register a library with `runebook model runtime PATH`; a checkout of the project brings one with `scripts/fetch-model`"
                 }
                 EmbedError::BadRuntime { .. } | EmbedError::OldRuntime { .. } | EmbedError::Refused(_) => {
-                    "register another library with `runebook model runtime PATH`, or run `scripts/fetch-model` of the project"
+                    "register another library with `runebook model runtime PATH`; a checkout of the project brings one with `scripts/fetch-model`"
                 }
                 EmbedError::NoModel(_) | EmbedError::Description { .. } | EmbedError::File { .. } => {
-                    "import it again: `runebook model import DIR --name NAME --replace`, or run `scripts/fetch-model` of the project"
+                    "import it again: `runebook model import DIR --name NAME --replace`; a checkout of the project brings one with `scripts/fetch-model`"
                 }
                 EmbedError::Open { .. } | EmbedError::NoVector { .. } | EmbedError::Run { .. } => {
                     "`runebook model list` shows what is installed; import a model that this runtime takes"
