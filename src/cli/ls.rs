@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Show sizes
     #[arg(short, long)]
     long: bool,
-    /// Show names that begin with a dot too
+    /// Show names that begin with a dot too; what belongs to git or to the vault itself (.runebook) is never shown
     #[arg(short, long)]
     all: bool,
     /// Read a commit, a date (2026-11-28, 7d, yesterday) or main with what a proposal changes

@@ -43,6 +43,7 @@ mod similar;
 mod status;
 mod tree;
 mod undo;
+mod usage;
 mod watch;
 
 use std::ffi::OsString;
@@ -403,58 +404,6 @@ pub fn main() -> ExitCode {
     ExitCode::from(status.unwrap_or(Kind::Failed.exit_status()))
 }
 
-/// What other programs call a command, or one that stands below another: what was typed, and what it is here.
-fn misnamed(error: &clap::Error) -> Option<(String, &'static str)> {
-    use clap::error::{ContextKind, ContextValue, ErrorKind};
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return None;
-    }
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let meant = match typed.as_str() {
-        "submit" => "propose submit",
-        "withdraw" | "close" | "abandon" => "propose withdraw",
-        "write" => "propose write",
-        "from-worktree" => "propose from-worktree",
-        "queue" => "review queue",
-        "approve" => "review approve",
-        "reject" => "review reject",
-        "request-changes" => "review request-changes",
-        "comment" => "review comment",
-        "lift" => "review lift",
-        "search" | "query" => "find",
-        "delete" | "remove" | "del" => "rm",
-        "move" | "rename" => "mv",
-        "add" | "create" | "touch" => "new",
-        "open" => "edit",
-        "read" | "view" => "cat",
-        "list" | "dir" => "ls",
-        "revert" => "rollback",
-        "redo" => "undo --redo",
-        "lint" | "validate" => "check",
-        "history" => "log",
-        "index" | "rebuild" => "reindex",
-        "models" => "model list",
-        "verify" => "audit",
-        "actors" => "actor list",
-        "proposals" => "propose list",
-        _ => return None,
-    };
-    Some((typed.clone(), meant))
-}
-
-/// The error about a command line with what was typed in a form that a terminal does not obey and that stays on its
-/// line: the parser is asked again with that.
-fn shown(error: clap::Error, typed: Vec<OsString>) -> clap::Error {
-    let odd = |arg: &OsString| arg.to_string_lossy().chars().any(char::is_control);
-    if !typed.iter().any(odd) {
-        return error;
-    }
-    let typed = typed.iter().map(|arg| output::one_line(&arg.to_string_lossy()));
-    Cli::command().try_get_matches_from(typed).err().filter(clap::Error::use_stderr).unwrap_or_else(|| {
-        Cli::command().error(error.kind(), "the command line holds control characters where none can be")
-    })
-}
-
 /// Runs one command line and returns the exit status.
 fn run(env: &Env, args: Vec<OsString>) -> u8 {
     let typed = args.clone();
@@ -464,15 +413,7 @@ fn run(env: &Env, args: Vec<OsString>) -> u8 {
         Err(error) => {
             // Help and version go to stdout with status 0, a wrong command line to stderr with 2.
             let status = if error.use_stderr() { Kind::Usage.exit_status() } else { 0 };
-            match misnamed(&error) {
-                Some((typed, meant)) => output::complain(
-                    &format!("there is no command `{typed}`"),
-                    Some(&format!("it is `runebook {meant}` here; `runebook --help` lists all")),
-                ),
-                None => {
-                    let _ = shown(error, typed).print();
-                }
-            }
+            usage::tell(error, typed);
             return status;
         }
     };

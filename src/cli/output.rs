@@ -275,6 +275,12 @@ fn bounded(text: &str) -> std::borrow::Cow<'_, str> {
     format!("{}… ({} bytes more) …{}", &text[..begin], end - begin, &text[end..]).into()
 }
 
+/// One JSON document on stdout, where there is no [`Output`] yet.
+pub(crate) fn print_document(value: &serde_json::Value) {
+    let _ = writeln!(io::stdout(), "{value:#}");
+}
+
+/// A line on stderr.
 pub(crate) fn err_line(text: &str) {
     // Nothing can be said when stderr itself is gone.
     let _ = writeln!(io::stderr(), "{text}");

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// How many entries of one directory to show
     #[arg(long, value_name = "N", default_value_t = 50)]
     most: usize,
-    /// Show names that begin with a dot too
+    /// Show names that begin with a dot too; what belongs to git or to the vault itself (.runebook) is never shown
     #[arg(short, long)]
     all: bool,
     /// Read a commit, a date (2026-11-28, 7d, yesterday) or main with what a proposal changes

@@ -316,3 +316,39 @@ fn a_clock_before_1970_makes_commits_that_git_takes() {
     assert!(command.output().unwrap().status.success());
     s.git(&["fsck", "--strict"]);
 }
+
+#[test]
+fn a_wrong_command_line_is_told_to_programs_too() {
+    let s = Sandbox::new();
+    for args in [
+        &["find", "--json", "--nope"][..],
+        &["--json", "nope"],
+        &["submit", "--json"],
+        &["grep", "--json", "-C", "/dir", "word"],
+        &["cat", "--json"],
+    ] {
+        let run = s.run(args).fails(2);
+        let told = run.json();
+        assert_eq!(told["error"]["exit_status"], 2, "{run:?}");
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(
+            !message.is_empty() && !message.contains('\n') && run.err.contains(&message[..10]),
+            "{run:?}"
+        );
+        assert!(told["error"]["hint"].is_string(), "{run:?}");
+    }
+    assert_eq!(s.run(&["nope", "--", "--json"]).fails(2).out, "");
+    assert!(s.run(&["find", "--json", "--help"]).ok().out.contains("Usage"));
+}
+
+#[test]
+fn an_option_that_stands_in_the_wrong_place_is_answered() {
+    let s = Sandbox::new();
+    let told = s.run(&["grep", "-C", "/dir", "word"]).fails(2).err;
+    assert!(told.contains("runebook -C DIR grep"), "{told}");
+    let told = s.run(&["edit", "a.md", "--set", "a=b"]).fails(2).err;
+    assert!(told.contains("runebook propose edit") && !told.contains("'-- --set'"), "{told}");
+    for word in ["status", "list"] {
+        assert!(s.run(&["hooks", word]).fails(2).err.contains("runebook doctor"));
+    }
+}
