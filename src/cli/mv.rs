@@ -108,7 +108,11 @@ pub(super) fn show(out: &mut Output, links: &Healing, dry_run: bool, all: bool) 
     let limit = if all { usize::MAX } else { SHOWN };
     for link in links.healed.iter().take(limit) {
         let path = out.paint(Tone::Path, link.path.as_str());
-        out.line(format!("  {path}:{}: {} → {}", link.line, short(&link.old), short(&link.new)));
+        let why = match &link.otherwise {
+            Some(other) => format!("  (it would lead to {} otherwise)", out.plain(other.as_str())),
+            None => String::new(),
+        };
+        out.line(format!("  {path}:{}: {} → {}{why}", link.line, short(&link.old), short(&link.new)));
     }
     if links.healed.len() > limit {
         out.line(out.paint(Tone::Dim, format!("  … and {} more (-v shows all)", links.healed.len() - limit)));

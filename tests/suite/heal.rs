@@ -186,3 +186,18 @@ fn links_heal_after_a_rename_made_outside() {
     s.run(&["actor", "add", "bot", "--kind", "agent", "--family", "claude"]).ok();
     s.run_as("bot", &["check", "--fix"]).fails(4);
 }
+
+#[test]
+fn a_link_that_would_lead_elsewhere_says_so() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("resources/b/Sync.md", "# B\n\nSee [[from]].\n");
+    s.write("resources/z/Other.md", "# Z\n\nSee [[from]].\n");
+    s.write("resources/a/from.md", "See [[Sync]] and [[Other]].\n");
+    s.run(&["commit", "--all", "-m", "Three"]).ok();
+    let out = s.run(&["mv", "resources/z/Other.md", "resources/a/Sync.md"]).ok().out;
+    let line =
+        |of: &str| out.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("{out}")).to_owned();
+    assert!(line("[[Sync]] →").ends_with("(it would lead to resources/a/Sync.md otherwise)"), "{out}");
+    assert!(!line("[[Other]] →").contains("otherwise"), "{out}");
+}

@@ -84,6 +84,9 @@ pub struct HealedLink {
     pub old: String,
     /// The link as it is now.
     pub new: String,
+    /// Where it would lead otherwise, though neither its file nor what it leads to moved: something else has the name now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<VaultPath>,
 }
 
 /// One link that should have been changed and was not.
@@ -307,6 +310,18 @@ fn left(doc: &Doc, place: &VaultPath, link: &Link, why: String) -> LeftLink {
     LeftLink { path: place.clone(), line: link.line, link: shown(&doc.memory, link), why }
 }
 
+/// Where a link would lead now that need not change for the sake of what moved.
+fn otherwise(
+    link: &Link,
+    (before, after): (&VaultPath, &VaultPath),
+    between: &Between<'_>,
+    shall: &Place,
+) -> Option<VaultPath> {
+    let stood = leads_to(resolve(link, before, between.before)).is_some_and(|was| was.path == shall.path);
+    let now = leads_to(resolve(link, after, between.after)).map(|now| now.path);
+    now.filter(|now| before == after && stood && *now != shall.path)
+}
+
 impl Wanted<'_> {
     /// The bytes with the changes, and what they read as; or why there are none.
     fn rewritten(&self, config: &Config) -> Result<(Vec<u8>, Memory), &'static str> {
@@ -325,7 +340,8 @@ impl Wanted<'_> {
         });
         match new {
             Ok((new, read)) => {
-                let link = |(index, _): &(usize, Place)| HealedLink {
+                let link = |(index, shall): &(usize, Place)| HealedLink {
+                    otherwise: otherwise(&memory.links[*index], (before, after), between, shall),
                     path: after.clone(),
                     line: memory.links[*index].line,
                     old: shown(memory, &memory.links[*index]),

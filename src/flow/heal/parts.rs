@@ -86,6 +86,7 @@ pub(super) fn one(doc: &Doc, names: &dyn Names, parts: &Parts<'_>, config: &Conf
                 line: memory.links[*index].line,
                 old: shown(memory, &memory.links[*index]),
                 new: shown(&read, &read.links[*index]),
+                otherwise: None,
             };
             let links = changed.iter().map(link).collect();
             plan.rewrites.push(Rewrite { path: doc.path.clone(), old: doc.bytes.clone(), new, links });
