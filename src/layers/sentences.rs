@@ -58,9 +58,7 @@ fn ends(text: &str) -> Vec<usize> {
         match chars.peek() {
             None => {}
             Some((_, next)) if latin => {
-                let word =
-                    text[..at].rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
-                let short = c == '.' && (SHORT.contains(&word.to_lowercase().as_str()) || is_number(word));
+                let short = c == '.' && is_short(&text[..at]);
                 let opens = next.is_whitespace() && !short && {
                     let after = text[behind..].trim_start().chars().next();
                     after.is_none_or(|c| !c.is_lowercase())
@@ -74,6 +72,14 @@ fn ends(text: &str) -> Vec<usize> {
     }
     out.push(text.len());
     out
+}
+
+/// Whether a text ends in a word whose point ends no sentence. No longer word is looked at: a text may be one.
+fn is_short(text: &str) -> bool {
+    const LONGEST: usize = 16;
+    let from = text.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+    let word = text[from..].rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
+    SHORT.contains(&word.to_lowercase().as_str()) || is_number(word)
 }
 
 /// `1` in `1. Open`: the number of a step.

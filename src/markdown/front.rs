@@ -214,6 +214,10 @@ fn cut_at_hash(source: &str, lines: &Lines, node: &Node, found: &mut Vec<Finding
         Kind::Map(entries) => entries.iter().for_each(|e| cut_at_hash(source, lines, &e.value, found)),
         Kind::Scalar(kept, true) if !kept.is_empty() => {
             let rest = source.get(node.range.end..).unwrap_or_default();
+            // Looked at before the end of the line is sought: very many values may stand in one.
+            if !rest.trim_start_matches([' ', '\t']).starts_with('#') {
+                return;
+            }
             let rest = self::lines(rest).next().unwrap_or_default();
             let Some(comment) = rest.trim_start().strip_prefix('#') else { return };
             if comment.is_empty() || comment.starts_with([' ', '#', '\t']) {

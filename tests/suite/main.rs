@@ -33,6 +33,7 @@ mod forge;
 mod heal;
 mod heal_later;
 mod heavy_links;
+mod heavy_notes;
 mod hub;
 mod hybrid;
 mod index;

@@ -19,6 +19,9 @@ use crate::store::git::{GitError, Repo};
 /// A tree's entries by their names.
 type Entries = Rc<HashMap<Vec<u8>, Entry>>;
 
+/// A tree's entries by their folded names, under which twins meet.
+type Folded = Rc<HashMap<String, Vec<(VaultPath, Entry)>>>;
+
 /// A git tree, read as far as it is asked about: what the catalog knows of main, and over it what differs between
 /// the tree that the catalog was made from and this one. So the answers are those of this tree however old the
 /// catalog is, and the cost follows the difference.
@@ -31,8 +34,10 @@ pub(in crate::flow) struct GitTree<'r> {
     /// The first thing that could not be read; the answers from then on are empty.
     error: RefCell<Option<GitError>>,
     trees: RefCell<HashMap<Oid, Entries>>,
+    folded: RefCell<HashMap<Oid, Folded>>,
     changed: OnceCell<Changed>,
     changed_extras: OnceCell<Extras>,
+    changed_backlinks: OnceCell<HashMap<VaultPath, Vec<VaultPath>>>,
     nearest: OnceCell<Nearest>,
 }
 
@@ -50,8 +55,8 @@ struct Changed {
 struct Extras {
     by_alias: HashMap<String, Vec<VaultPath>>,
     by_id: HashMap<String, Vec<VaultPath>>,
-    /// The links, with the memory that each stands in.
-    links: Vec<(VaultPath, Link)>,
+    /// The links by the last name that they give (see [`last_name`]), with the memory that each stands in.
+    links: HashMap<String, Vec<(VaultPath, Link)>>,
 }
 
 fn is_file(of: u32) -> bool {
@@ -77,8 +82,10 @@ impl<'r> GitTree<'r> {
             catalog: catalog.and_then(of_tree),
             error: RefCell::default(),
             trees: RefCell::default(),
+            folded: RefCell::default(),
             changed: OnceCell::new(),
             changed_extras: OnceCell::new(),
+            changed_backlinks: OnceCell::new(),
             nearest: OnceCell::new(),
         }
     }
@@ -148,7 +155,9 @@ impl<'r> GitTree<'r> {
                 if let Some(id) = extra.id {
                     extras.by_id.entry(id).or_default().push(path.clone());
                 }
-                extras.links.extend(memory.links.into_iter().map(|link| (path.clone(), link)));
+                for link in memory.links {
+                    extras.links.entry(last_name(&link)).or_default().push((path.clone(), link));
+                }
             }
             extras
         })
@@ -182,28 +191,50 @@ impl<'r> GitTree<'r> {
             |(catalog, _): &(Catalog, Oid)| catalog.links_named(Side::Main, key).unwrap_or_default();
         let stored = self.catalog.as_ref().map(of_main).unwrap_or_default().into_iter().map(|link| link.from);
         let mut out: Vec<VaultPath> = stored.filter(|from| !self.changed().paths.contains(from)).collect();
-        let named = |link: &Link| {
-            let name = name_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
-            name == key || name.strip_suffix(".md") == Some(key)
-        };
-        let changed = self.extras().links.iter().filter(|(_, link)| named(link));
-        out.extend(changed.map(|(from, _)| from.clone()));
+        out.extend(self.extras().links.get(key).into_iter().flatten().map(|(from, _)| from.clone()));
         out
+    }
+
+    /// Of each file, which changed memories lead to it.
+    fn backlinks(&self) -> &HashMap<VaultPath, Vec<VaultPath>> {
+        self.changed_backlinks.get_or_init(|| {
+            let mut to: HashMap<VaultPath, Vec<VaultPath>> = HashMap::new();
+            for (from, link) in self.extras().links.values().flatten() {
+                for file in leads_to(link, from, self) {
+                    to.entry(file).or_default().push(from.clone());
+                }
+            }
+            to
+        })
     }
 
     /// Collects what stands below `tree` under the folded path `key`.
     fn twins_below(&self, tree: Oid, prefix: &str, key: &str, out: &mut Vec<VaultPath>) {
-        for (name, entry) in self.entries(tree).iter() {
-            let Some(name) = VaultPath::from_disk(name) else { continue };
-            let folded = name.collision_key();
-            let Some(rest) = key.strip_prefix(folded.as_str()) else { continue };
+        let (first, rest) = key.split_once('/').map_or((key, None), |(first, rest)| (first, Some(rest)));
+        for (name, entry) in self.folded(tree).get(first).into_iter().flatten() {
             let full = if prefix.is_empty() { name.to_string() } else { format!("{prefix}/{name}") };
-            if rest.is_empty() {
-                out.extend(VaultPath::from_disk(full.as_bytes()));
-            } else if let (Some(rest), mode::TREE) = (rest.strip_prefix('/'), entry.mode) {
-                self.twins_below(entry.oid, &full, rest, out);
+            match rest {
+                None => out.extend(VaultPath::from_disk(full.as_bytes())),
+                Some(rest) if entry.mode == mode::TREE => self.twins_below(entry.oid, &full, rest, out),
+                Some(_) => {}
             }
         }
+    }
+
+    /// The entries of a tree by their folded names: a change may ask for the twins of all of them.
+    fn folded(&self, tree: Oid) -> Folded {
+        if let Some(known) = self.folded.borrow().get(&tree) {
+            return Rc::clone(known);
+        }
+        let mut folded: HashMap<String, Vec<(VaultPath, Entry)>> = HashMap::new();
+        for (name, entry) in self.entries(tree).iter() {
+            if let Some(name) = VaultPath::from_disk(name) {
+                folded.entry(name.collision_key()).or_default().push((name, *entry));
+            }
+        }
+        let folded: Folded = Rc::new(folded);
+        self.folded.borrow_mut().insert(tree, Rc::clone(&folded));
+        folded
     }
 }
 
@@ -278,15 +309,9 @@ impl Tree for GitTree<'_> {
     }
 
     fn has_backlink(&self, path: &VaultPath) -> bool {
-        let leads_here = |from: &VaultPath, link: &Link| match resolve(link, from, self) {
-            Resolution::File(file) | Resolution::Alias(file) => file == *path,
-            Resolution::Ambiguous(files) => files.contains(path),
-            _ => false,
-        };
-        if self.extras().links.iter().any(|(from, link)| from != path && leads_here(from, link)) {
-            return true;
-        }
-        self.stored_links(path).iter().any(|(from, link)| leads_here(from, link))
+        let of_changed = self.backlinks().get(path).is_some_and(|all| all.iter().any(|from| from != path));
+        of_changed
+            || self.stored_links(path).iter().any(|(from, link)| leads_to(link, from, self).contains(path))
     }
 
     fn lost_links(&self, path: &VaultPath) -> usize {
@@ -296,8 +321,10 @@ impl Tree for GitTree<'_> {
                 && resolve(link, from, self) == Resolution::Broken
                 && resolve(link, from, &before) == Resolution::File(path.clone())
         };
+        let key = name_key(path.name());
+        let changed = self.extras().links.get(key.strip_suffix(".md").unwrap_or(&key));
         let stored = self.stored_links(path);
-        self.extras().links.iter().filter(is_lost).count() + stored.iter().filter(is_lost).count()
+        changed.into_iter().flatten().filter(is_lost).count() + stored.iter().filter(is_lost).count()
     }
 
     fn nearest(&self, name: &str) -> Vec<VaultPath> {
@@ -311,6 +338,21 @@ impl Tree for GitTree<'_> {
             Nearest::new(files.iter())
         };
         self.nearest.get_or_init(all).find(name)
+    }
+}
+
+/// The last name that a link gives, without `.md`: what files are looked up by.
+fn last_name(link: &Link) -> String {
+    let key = name_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
+    key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
+}
+
+/// The files that a link may mean.
+fn leads_to(link: &Link, from: &VaultPath, names: &dyn Names) -> Vec<VaultPath> {
+    match resolve(link, from, names) {
+        Resolution::File(file) | Resolution::Alias(file) => vec![file],
+        Resolution::Ambiguous(files) => files,
+        _ => Vec::new(),
     }
 }
 
