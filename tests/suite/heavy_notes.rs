@@ -88,7 +88,7 @@ fn a_line_of_twenty_megabytes() {
     assert!(found.status <= 1 && found.out.contains("resources/d/one.md"), "{} {}", found.status, found.err);
     s.run(&["commit", "-m", "Begin"]).ok();
     assert_eq!(s.run(&["cat", "resources/d/one.md"]).ok().out.len(), line.len() + "# One\n\n\n".len());
-    assert!(s.run(&["overview", "resources"]).ok().out.contains("one.md"));
+    assert!(s.run(&["overview", "resources/d"]).ok().out.contains("one.md"));
     s.run(&["mv", "resources/d/one.md", "resources/two.md"]).ok();
     assert_eq!(s.read("resources/ref.md"), "[[two]] [o](two.md)\n");
     s.run(&["undo"]).ok();
