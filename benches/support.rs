@@ -16,6 +16,7 @@ pub(crate) fn env(dir: &Path) -> Env {
         entropy: Entropy::System,
         current_dir: dir.to_owned(),
         cancel: Cancel::default(),
+        program: None,
     }
 }
 

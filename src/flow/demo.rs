@@ -42,6 +42,7 @@ pub fn env(outer: &Env, root: &Path) -> std::io::Result<Env> {
         entropy,
         current_dir: root.to_owned(),
         cancel: outer.cancel.clone(),
+        program: outer.program.clone(),
     })
 }
 

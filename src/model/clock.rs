@@ -157,6 +157,9 @@ pub struct Env {
     pub current_dir: std::path::PathBuf,
     /// Whether Ctrl-C was pressed; long loops poll it.
     pub cancel: Cancel,
+    /// This program, where it is ours: what may crash is done in a process of its own. None where somebody else's program
+    /// uses this library.
+    pub program: Option<std::path::PathBuf>,
 }
 
 impl Env {
@@ -220,7 +223,8 @@ impl Env {
             Some(text) => Entropy::seeded(text.parse().map_err(|_| wrong("RUNEBOOK_SEED", text))?),
             None => Entropy::System,
         };
-        Ok(Env { vars, clock, entropy, current_dir: std::env::current_dir()?, cancel: Cancel::default() })
+        let (current_dir, program) = (std::env::current_dir()?, std::env::current_exe().ok());
+        Ok(Env { vars, clock, entropy, current_dir, cancel: Cancel::default(), program })
     }
 }
 

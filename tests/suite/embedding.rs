@@ -152,6 +152,7 @@ fn texts_that_the_model_could_not_take_keep_nobody_busy() {
         entropy: Entropy::seeded(1),
         current_dir: made.sandbox.vault(),
         cancel: Cancel::default(),
+        program: None,
     };
     made.sandbox.write("resources/new.md", "# New\n\nA text that no model takes.\n");
     made.run(&["reindex", "--no-embed"]).ok();

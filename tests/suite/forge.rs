@@ -63,6 +63,7 @@ impl Forge {
             clock: Clock::fixed("2026-11-29T10:00:00Z".parse().unwrap()),
             entropy: Entropy::seeded(7),
             cancel: Default::default(),
+            program: None,
             current_dir: sandbox.vault(),
         };
         Forge { sandbox: std::rc::Rc::new(sandbox), env }
@@ -75,6 +76,7 @@ impl Forge {
             clock: other.env.clock.clone(),
             entropy: Entropy::seeded(7),
             cancel: Default::default(),
+            program: None,
             current_dir: other.sandbox.vault(),
         };
         Forge { sandbox: std::rc::Rc::clone(&other.sandbox), env }

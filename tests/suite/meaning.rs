@@ -27,6 +27,7 @@ fn env(sandbox: &Sandbox) -> Env {
         entropy: Entropy::seeded(1),
         current_dir: sandbox.vault(),
         cancel: Cancel::default(),
+        program: None,
     }
 }
 

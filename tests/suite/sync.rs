@@ -62,6 +62,7 @@ pub(crate) fn env(sandbox: &Sandbox) -> Env {
         entropy: Entropy::seeded(1),
         current_dir: sandbox.vault(),
         cancel: Cancel::default(),
+        program: None,
     }
 }
 

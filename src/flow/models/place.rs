@@ -81,6 +81,7 @@ mod tests {
             entropy: Entropy::seeded(1),
             current_dir: PathBuf::new(),
             cancel: Cancel::default(),
+            program: None,
         };
         Places::of(&env).map(|places| places.root)
     }

@@ -71,25 +71,27 @@ pub(super) fn probe_apart(
     library: Option<&Path>,
     model: Option<&Path>,
 ) -> Result<Probed, ModelError> {
-    let program =
-        std::env::current_exe().map_err(ModelError::io("looking for", Path::new("this program")))?;
     let about = model.or(library).unwrap_or(Path::new("the model runtime"));
     let failed = |why: String, hint: Option<String>| ModelError::Probe {
         why: format!("{} cannot be used: {why}", about.display()),
         hint,
     };
-    let mut command = Command::new(&program);
+    let program = env
+        .program
+        .as_deref()
+        .ok_or_else(|| failed("it cannot be tried, as this program cannot start itself".to_owned(), None))?;
+    let mut command = Command::new(program);
     command.args(["--json", "model", "probe"]).args(model);
     command.env_clear().envs(&env.vars).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     if let Some(library) = library {
         command.env(LIBRARY_VARIABLE, library);
     }
-    let mut child = command.spawn().map_err(ModelError::io("starting", &program))?;
+    let mut child = command.spawn().map_err(ModelError::io("starting", program))?;
     // A library that prints much would fill the pipe and wait for ever; only so much of it is kept.
     let heard = child.stdout.take().map(|mut out| std::thread::spawn(move || hear(&mut out)));
     let watch = Stopwatch::start();
     let status = loop {
-        match child.try_wait().map_err(ModelError::io("waiting for", &program))? {
+        match child.try_wait().map_err(ModelError::io("waiting for", program))? {
             Some(status) => break status,
             None if watch.elapsed() > PATIENCE || env.go_on().is_err() => {
                 // Already gone, then.
