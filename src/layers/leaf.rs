@@ -6,6 +6,7 @@ use super::extract::{Candidate, budget, choose, cost, join, list};
 use super::sentences::sentences;
 use super::terms::terms;
 use super::{ABSTRACT_TOKENS, INDEX_FILE};
+use crate::markdown::plain::plain;
 use crate::markdown::prose::{Part, Passage, one_line, passages};
 use crate::model::actor::Sensitivity;
 use crate::model::link::name_key;
@@ -75,7 +76,8 @@ pub fn leaf(memory: &Memory) -> Option<Leaf> {
 
 /// A text of the front matter as one line, where it fits into an abstract: whole, or its first sentences.
 fn fitting(text: &str) -> Option<String> {
-    let text = one_line(text);
+    // Of links in it the words are left, as of those in the text.
+    let text = if text.contains("[[") || text.contains("](") { plain(text) } else { one_line(text) };
     let mut left = budget(ABSTRACT_TOKENS);
     let mut kept = Vec::new();
     for sentence in sentences(&text) {
@@ -223,6 +225,8 @@ mod tests {
         assert!(leaf.l0.contains("Mei books window seats on long flights."), "{}", leaf.l0);
         assert_eq!(leaf.links, ["seats"]);
         assert_eq!(of("a.md", "---\nsummary: By hand.\n---\nbody\n").unwrap().l0, "By hand.");
+        let linked = "---\ndescription: '模板是一个[[核心插件|核心插件]]，见 [[设置]] 和 [a](b.md)。'\n---\nbody\n";
+        assert_eq!(of("a.md", linked).unwrap().l0, "模板是一个核心插件，见 设置 和 a。");
         assert_eq!(of("a.md", "# A\n## B\n## C\n").unwrap().l0, "B · C");
         assert_eq!(of("a.md", "").unwrap().l0, "");
         assert!(of("a.md", "---\ntitle: \"{{title}}\"\n---\nx\n").is_none());

@@ -35,7 +35,7 @@ pub use stamp::{Stamped, stamp, stamped};
 pub use terms::terms;
 
 /// What made a layer: the name and version that stand in its file.
-pub const GENERATOR: &str = "layers/2";
+pub const GENERATOR: &str = "layers/3";
 /// The most tokens of an L0 (see [`crate::markdown::tokens`]).
 pub const ABSTRACT_TOKENS: u32 = 100;
 /// The most tokens of an L1.

@@ -83,7 +83,7 @@ fn a_commit_writes_the_layers_of_what_it_touches() {
     let vault = tracked();
     // Switching them on makes all of them.
     let root = vault.read(".overview.md");
-    assert!(root.starts_with("---\ngenerated: layers/2\nbody: sha256:"), "{root}");
+    assert!(root.starts_with("---\ngenerated: layers/3\nbody: sha256:"), "{root}");
     assert!(root.contains("[resources/](resources/)"), "{root}");
     assert!(vault.read("resources/.overview.md").contains("[Seats](seats.md)"));
     cast::in_order(&vault);
