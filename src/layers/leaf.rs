@@ -225,7 +225,8 @@ mod tests {
         assert!(leaf.l0.contains("Mei books window seats on long flights."), "{}", leaf.l0);
         assert_eq!(leaf.links, ["seats"]);
         assert_eq!(of("a.md", "---\nsummary: By hand.\n---\nbody\n").unwrap().l0, "By hand.");
-        let linked = "---\ndescription: '模板是一个[[核心插件|核心插件]]，见 [[设置]] 和 [a](b.md)。'\n---\nbody\n";
+        let linked =
+            "---\ndescription: '模板是一个[[核心插件|核心插件]]，见 [[设置]] 和 [a](b.md)。'\n---\nbody\n";
         assert_eq!(of("a.md", linked).unwrap().l0, "模板是一个核心插件，见 设置 和 a。");
         assert_eq!(of("a.md", "# A\n## B\n## C\n").unwrap().l0, "B · C");
         assert_eq!(of("a.md", "").unwrap().l0, "");
