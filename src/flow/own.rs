@@ -353,12 +353,10 @@ fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
 /// # Errors
 /// When something stands there, the name is none that every system holds, or it cannot be written.
 pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault> {
-    let root = vault.root()?;
     if at.path.is_root() || at.directory {
         return Err(OwnError::Directory(at.path.clone()).into());
     }
     let path = with_ending(at.path.clone())?;
-    admit(root, &path, None)?;
     let composed = compose(vault, &path, asked, "person")?;
     let text = composed.text;
     put(vault, &path, &text)?;

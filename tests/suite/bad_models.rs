@@ -4,24 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Run, Sandbox};
-
-/// Far longer than anything takes.
-const LIMIT: Duration = Duration::from_secs(180);
+use crate::support::{self, LIMIT, Run, Sandbox, real_model};
 
 const FILES: [&str; 5] =
     ["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
-
-/// The model's directory and the runtime's library, where the machine has them.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let found = named("RUNEBOOK_TEST_MODEL").zip(named("RUNEBOOK_TEST_RUNTIME"));
-    let found = found.filter(|(model, runtime)| model.join("model.onnx").is_file() && runtime.is_file());
-    if found.is_none() {
-        eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-    }
-    found
-}
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
@@ -60,7 +46,7 @@ fn mode(sandbox: &Sandbox) -> (String, String) {
 
 #[test]
 fn a_library_that_was_replaced_is_tried_before_it_is_loaded() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = brought(&model, &runtime);
     let library = data(&sandbox).join("runtime").join(if cfg!(target_os = "macos") {
         "libonnxruntime.dylib"
@@ -101,7 +87,7 @@ fn compiled(sandbox: &Sandbox, name: &str, source: &str) -> Option<PathBuf> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_library_that_crashes_or_talks_is_not_taken() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = brought(&model, &runtime);
     let library = data(&sandbox).join("runtime/libonnxruntime.so");
     // Talks, and then is the true library: what it says would stand in every answer.
@@ -134,7 +120,7 @@ fn a_library_that_crashes_or_talks_is_not_taken() {
 
 #[test]
 fn a_model_of_another_kind_is_refused_with_the_reason() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = brought(&model, &runtime);
     let copy = sandbox.home().join("copy");
     let replaced = |name: &str, from: &[u8], to: &[u8]| {
@@ -187,7 +173,7 @@ fn a_model_of_another_kind_is_refused_with_the_reason() {
 
 #[test]
 fn a_file_that_was_changed_after_it_was_verified_is_noticed() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = brought(&model, &runtime);
     let weights = data(&sandbox).join("models/e5-small/model.onnx");
     let record = weights.with_file_name("model.onnx.verified");
@@ -217,12 +203,9 @@ fn a_file_that_was_changed_after_it_was_verified_is_noticed() {
     assert_eq!(mode(&sandbox).0, "hybrid");
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < LIMIT, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+#[track_caller]
+fn until(what: &str, holds: impl FnMut() -> bool) {
+    support::until(what, Duration::from_millis(2), holds);
 }
 
 fn started(sandbox: &Sandbox, args: &[&str]) -> Child {
@@ -292,7 +275,7 @@ fn an_import_that_is_stopped_or_killed_leaves_nothing_that_is_used() {
 #[cfg(unix)]
 #[test]
 fn embedding_that_is_stopped_or_killed_goes_on_where_it_was() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = brought(&model, &runtime);
     for at in 0..150 {
         let words = format!("Something else about the number {at}. ").repeat(20);

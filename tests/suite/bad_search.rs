@@ -1,8 +1,8 @@
 //! What nobody means to type into a search: each gets a right answer or a clear sentence, at once, with valid JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, real_model};
 
 fn vault() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -198,19 +198,9 @@ fn what_similar_is_asked_of_need_not_be_a_memory() {
     }
 }
 
-/// The model's directory and the runtime's library, where the machine has them.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let (model, runtime) = (named("RUNEBOOK_TEST_MODEL")?, named("RUNEBOOK_TEST_RUNTIME")?);
-    (model.join("model.onnx").is_file() && runtime.is_file()).then_some((model, runtime))
-}
-
 #[test]
 fn with_a_model_every_text_is_a_query_too() {
-    let Some((model, runtime)) = real() else {
-        eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-        return;
-    };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = vault();
     let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
     sandbox.run(&["model", "import", &text(&model), "--runtime", &text(&runtime)]).ok();

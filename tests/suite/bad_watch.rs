@@ -1,21 +1,14 @@
 //! What gets in a watcher's way: the system's limits, a full disk, clocks that jump, vectors that are thrown away.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::Sandbox;
-
-/// Far longer than anything takes: a test that waits so long has failed.
-const LIMIT: Duration = Duration::from_secs(180);
+use crate::support::{self, Sandbox, real_model};
 
 #[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < LIMIT, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+fn until(what: &str, holds: impl FnMut() -> bool) {
+    support::until(what, Duration::from_millis(20), holds);
 }
 
 fn vault() -> Sandbox {
@@ -212,20 +205,9 @@ fn whatever_the_times_of_a_file_say_its_content_is_what_counts() {
     assert!(status.status.success());
 }
 
-/// The model's directory and the runtime's library, where the machine has them.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let found = named("RUNEBOOK_TEST_MODEL").zip(named("RUNEBOOK_TEST_RUNTIME"));
-    let found = found.filter(|(model, runtime)| model.join("model.onnx").is_file() && runtime.is_file());
-    if found.is_none() {
-        eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-    }
-    found
-}
-
 #[test]
 fn a_watcher_embeds_with_a_model_that_comes_later_and_what_was_thrown_away() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = vault();
     sandbox.write("resources/cat.md", "# Cats\n\nThe cat sleeps on the warm stone.\n");
     sandbox.run(&["watch", "--detach", "--debounce", "20ms"]).ok();

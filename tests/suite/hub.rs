@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use runebook::index::embed::{FetchError, Hub, fetch, hash_of};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, real_model};
 
 /// What is asked of the hub.
 struct Asked {
@@ -310,17 +310,6 @@ fn a_hub_that_never_ends_is_left() {
     assert!(matches!(error, FetchError::Stopped) && began.elapsed() < Duration::from_secs(300));
 }
 
-/// The model's directory and the runtime's library, where the machine has them.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let found = named("RUNEBOOK_TEST_MODEL").zip(named("RUNEBOOK_TEST_RUNTIME"));
-    let found = found.filter(|(model, runtime)| model.join("model.onnx").is_file() && runtime.is_file());
-    if found.is_none() {
-        eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-    }
-    found
-}
-
 fn models(sandbox: &Sandbox) -> PathBuf {
     sandbox.home().join(".local/share/runebook/models")
 }
@@ -340,7 +329,7 @@ fn file_of(asked: &Asked) -> &str {
 
 #[test]
 fn a_model_is_installed_whole_or_not_at_all() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let sandbox = Sandbox::new();
     let none_is_there = |sandbox: &Sandbox| {
         let listed = sandbox.run(&["model", "list", "--json"]).fails(1).json();

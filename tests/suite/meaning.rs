@@ -15,7 +15,7 @@ use runebook::model::clock::{Cancel, Clock, Entropy, Env};
 use runebook::model::id::TextKey;
 use runebook::model::path::VaultPath;
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, real_model};
 
 const NUMBERS: usize = 16;
 
@@ -219,20 +219,6 @@ fn without_a_model_similar_goes_by_words_and_says_so() {
     assert!(none.out.contains("by words alone: no model"), "{}", none.out);
 }
 
-/// The model's directory and the runtime's library; none, with a message, where the machine has them not.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/e5-small-q4");
-    let model = named("RUNEBOOK_TEST_MODEL").unwrap_or(shared);
-    match named("RUNEBOOK_TEST_RUNTIME") {
-        Some(runtime) if model.join("model.onnx").is_file() && runtime.is_file() => Some((model, runtime)),
-        _ => {
-            eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-            None
-        }
-    }
-}
-
 /// A vault with a model in use.
 pub(super) struct Embedding {
     pub(super) sandbox: Sandbox,
@@ -245,7 +231,7 @@ impl Embedding {
     }
 
     pub(super) fn over(sandbox: impl FnOnce() -> Sandbox) -> Option<Embedding> {
-        let (model, runtime) = real()?;
+        let (model, runtime) = real_model()?;
         let sandbox = sandbox();
         let embedding = Embedding { sandbox, runtime };
         embedding.install(&model, "small", "passage: ");
@@ -376,7 +362,7 @@ fn damage_and_another_model_are_mended_by_themselves() {
         vault.embeds();
         assert_eq!(vault.state(), (all, 0), "{}", at.display());
     }
-    let (model, _) = real().unwrap();
+    let (model, _) = real_model().unwrap();
     vault.install(&model, "other", "text: ");
     let other = [("RUNEBOOK_MODEL", "other")];
     let similar = vault.run_with(&other, &["similar", "user/diary.md", "--json"]).json();

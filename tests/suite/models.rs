@@ -3,22 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Run, Sandbox};
-
-/// The model's directory and the runtime's library; none, with a message, where the machine has them not.
-fn real() -> Option<(PathBuf, PathBuf)> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/e5-small-q4");
-    let model = named("RUNEBOOK_TEST_MODEL").unwrap_or(shared);
-    let runtime = named("RUNEBOOK_TEST_RUNTIME");
-    match runtime {
-        Some(runtime) if model.join("model.onnx").is_file() && runtime.is_file() => Some((model, runtime)),
-        _ => {
-            eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
-            None
-        }
-    }
-}
+use crate::support::{Run, Sandbox, real_model};
 
 fn models(sandbox: &Sandbox) -> PathBuf {
     sandbox.home().join(".local/share/runebook/models")
@@ -151,7 +136,7 @@ fn brought(model: &Path, runtime: &Path) -> (Sandbox, Run) {
 
 #[test]
 fn a_model_is_brought_listed_chosen_and_removed() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let (sandbox, run) = brought(&model, &runtime);
     let imported = run.json();
     assert_eq!(imported["dimensions"], 384);
@@ -186,7 +171,7 @@ fn a_model_is_brought_listed_chosen_and_removed() {
 
 #[test]
 fn a_damaged_model_is_refused_at_import_and_noticed_afterwards() {
-    let Some((model, runtime)) = real() else { return };
+    let Some((model, runtime)) = real_model() else { return };
     let (sandbox, _) = brought(&model, &runtime);
     let copy = copy_of(&model, &sandbox);
     let import = ["model", "import", text(&copy), "--name", "other"];

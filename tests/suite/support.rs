@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// A temporary directory that is a home and holds a work tree.
 pub(crate) struct Sandbox {
@@ -123,5 +124,33 @@ impl Sandbox {
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.vault().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+}
+
+/// Far longer than anything takes: a test that waits so long has failed.
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
+
+/// Waits until something holds, and looks again after each pause.
+#[track_caller]
+pub(crate) fn until(what: &str, pause: Duration, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < LIMIT, "waited in vain: {what}");
+        std::thread::sleep(pause);
+    }
+}
+
+/// The directory of the model and the library of the runtime that `RUNEBOOK_TEST_MODEL` and `RUNEBOOK_TEST_RUNTIME`
+/// name; none, with a message, where the machine has them not.
+pub(crate) fn real_model() -> Option<(PathBuf, PathBuf)> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/e5-small-q4");
+    let model = named("RUNEBOOK_TEST_MODEL").unwrap_or(shared);
+    match named("RUNEBOOK_TEST_RUNTIME") {
+        Some(runtime) if model.join("model.onnx").is_file() && runtime.is_file() => Some((model, runtime)),
+        _ => {
+            eprintln!("skipped: no model and runtime (RUNEBOOK_TEST_MODEL, RUNEBOOK_TEST_RUNTIME)");
+            None
+        }
     }
 }

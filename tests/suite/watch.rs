@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use runebook::flow::progress::Silent;
@@ -17,19 +17,12 @@ use runebook::model::fault::Fault;
 use runebook::watch::{self, Background, Company, Left, Options};
 
 use crate::follow::{Act, acts, perform};
-use crate::support::Sandbox;
+use crate::support::{self, LIMIT, Sandbox};
 use crate::sync::{env, picture, prepare};
 
-/// Far longer than anything takes: a test that waits so long has failed.
-const LIMIT: Duration = Duration::from_secs(180);
-
 #[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < LIMIT, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn until(what: &str, holds: impl FnMut() -> bool) {
+    support::until(what, Duration::from_millis(10), holds);
 }
 
 /// A watcher in a thread of this process.

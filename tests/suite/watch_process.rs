@@ -3,10 +3,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::Sandbox;
+use crate::support::{LIMIT, Sandbox};
 use crate::sync::prepare;
-
-const LIMIT: Duration = Duration::from_secs(180);
 
 /// Ends the watcher of a sandbox, so that a test that fails leaves none behind.
 struct Ends<'a>(&'a Sandbox);

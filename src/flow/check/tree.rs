@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::snapshot::Extra;
-use crate::catalog::{Catalog, Side, StoredLink};
+use crate::catalog::{Catalog, Side, StoredLink, link_key};
 use crate::check::{Nearest, Tree};
 use crate::markdown;
 use crate::model::change::{Entry, mode};
@@ -55,7 +55,7 @@ struct Changed {
 struct Extras {
     by_alias: HashMap<String, Vec<VaultPath>>,
     by_id: HashMap<String, Vec<VaultPath>>,
-    /// The links by the last name that they give (see [`last_name`]), with the memory that each stands in.
+    /// The links by the last name that they give (see [`link_key`]), with the memory that each stands in.
     links: HashMap<String, Vec<(VaultPath, Link)>>,
 }
 
@@ -156,7 +156,7 @@ impl<'r> GitTree<'r> {
                     extras.by_id.entry(id).or_default().push(path.clone());
                 }
                 for link in memory.links {
-                    extras.links.entry(last_name(&link)).or_default().push((path.clone(), link));
+                    extras.links.entry(link_key(&link.target)).or_default().push((path.clone(), link));
                 }
             }
             extras
@@ -321,8 +321,7 @@ impl Tree for GitTree<'_> {
                 && resolve(link, from, self) == Resolution::Broken
                 && resolve(link, from, &before) == Resolution::File(path.clone())
         };
-        let key = name_key(path.name());
-        let changed = self.extras().links.get(key.strip_suffix(".md").unwrap_or(&key));
+        let changed = self.extras().links.get(&link_key(path.name()));
         let stored = self.stored_links(path);
         changed.into_iter().flatten().filter(is_lost).count() + stored.iter().filter(is_lost).count()
     }
@@ -339,12 +338,6 @@ impl Tree for GitTree<'_> {
         };
         self.nearest.get_or_init(all).find(name)
     }
-}
-
-/// The last name that a link gives, without `.md`: what files are looked up by.
-fn last_name(link: &Link) -> String {
-    let key = name_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
-    key.strip_suffix(".md").map_or(key.clone(), str::to_owned)
 }
 
 /// The files that a link may mean.

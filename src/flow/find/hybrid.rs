@@ -14,6 +14,7 @@ use crate::flow::meaning::{Dense, DenseHit, Meaning};
 use crate::index::search::{self, Found, Hit};
 use crate::index::vectors::{Scores, Script, dot};
 use crate::model::fault::Fault;
+use crate::model::path::VaultPath;
 
 /// What each arm says of a hit, with `--explain`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -116,7 +117,7 @@ impl Finder {
         if plan.words {
             add(&mut candidates, found, script, meaning, means, vector);
         }
-        let path = |one: &Candidate| self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path);
+        let path = |one: &Candidate| self.path_of(one);
         let directions = RefCell::new(HashMap::new());
         // The direction of a memory as a whole.
         let direction = |one: &Candidate| {
@@ -142,6 +143,11 @@ impl Finder {
         Ok(candidates)
     }
 
+    /// By what equal ones are ordered.
+    fn path_of(&self, one: &Candidate) -> Option<VaultPath> {
+        self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path)
+    }
+
     /// What is nearest by meaning alone, whatever language it is in, nearest first.
     pub(super) fn alike(
         &self,
@@ -152,8 +158,7 @@ impl Finder {
         let Some(vector) = vector else { return Ok(Vec::new()) };
         let mut found = self.near(meaning, means, (*script, vector, scores), narrowed)?;
         found.iter_mut().for_each(|one| one.score = one.cosine.unwrap_or(-1.0));
-        let path = |one: &Candidate| self.pair.catalog.doc(DocId(one.doc)).ok().flatten().map(|row| row.path);
-        fuse::sort(&mut found, path);
+        fuse::sort(&mut found, |one| self.path_of(one));
         Ok(found)
     }
 

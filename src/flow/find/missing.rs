@@ -119,9 +119,11 @@ impl Finder {
         let missing = self.missing(vault, access, request, asked)?;
         let by_meaning = answer.mode == "hybrid" && !answer.hits.is_empty();
         // A model makes nothing of a slip of the keys. Any other word that stands nowhere it may know.
-        let is_for = !by_meaning || (!words.found && missing.iter().all(Missing::is_slip));
-        let mended =
-            mended(&request.query, &missing).filter(|_| is_for && (by_meaning || answer.hits.is_empty()));
+        let again = match by_meaning {
+            true => !words.found && missing.iter().all(Missing::is_slip),
+            false => answer.hits.is_empty(),
+        };
+        let mended = mended(&request.query, &missing).filter(|_| again);
         tell(&mut answer, missing);
         if let Some(mended) = mended {
             let again = FindRequest { query: mended.clone(), ..request.clone() };

@@ -1,14 +1,13 @@
 //! Links that only an alias resolves get the file's name and keep what they show: `[[alias]]` → `[[name|alias]]`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use super::{Doc, HealedLink, LeftLink, Plan, Rewrite, doc, rewritten, shown};
+use super::{Doc, HealedLink, LeftLink, Plan, Planned, Rewrite, doc, rewritten, shown};
 use crate::flow::vault::Vault;
 use crate::markdown::relink;
 use crate::model::fault::Fault;
 use crate::model::link::{Link, LinkForm, Names, Resolution, name_key, resolve};
 use crate::model::path::VaultPath;
-use crate::store::files;
 
 /// What must change in the memories with such links, some of which a plan changes before. `lost` says of a link that led
 /// to a file which is gone what that was: who has its name as an alias was not meant.
@@ -19,13 +18,10 @@ pub(super) fn plan(
     before: &Plan,
     lost: &dyn Fn(&Link, &VaultPath) -> Option<VaultPath>,
 ) -> Result<Plan, Fault> {
-    let planned: HashMap<&VaultPath, &Vec<u8>> =
-        before.rewrites.iter().map(|rewrite| (&rewrite.path, &rewrite.new)).collect();
-    let (mut plan, root) = (Plan::default(), vault.root()?);
+    let (mut plan, planned, root) = (Plan::default(), Planned::by(before), vault.root()?);
     for path in links.iter().map(|(path, _)| path).collect::<BTreeSet<_>>() {
         vault.env.go_on()?;
-        let bytes = planned.get(path).map(|bytes| Ok(bytes.to_vec()));
-        if let Ok(bytes) = bytes.unwrap_or_else(|| files::read(root, path)) {
+        if let Ok(bytes) = planned.read(root, path) {
             one(&doc(path, bytes, &vault.config), names, lost, vault, &mut plan);
         }
     }

@@ -60,7 +60,7 @@ impl Back {
 
     /// The file of a link's name that was taken away, where the history has one and nothing stands in its place.
     pub(super) fn lost(&self, link: &Link) -> Option<VaultPath> {
-        self.gone.get(&named(link)).cloned()
+        self.gone.get(&link_key(&link.target)).cloned()
     }
 }
 
@@ -83,11 +83,6 @@ impl Step {
         }
         step
     }
-}
-
-/// What a link calls its file.
-fn named(link: &Link) -> String {
-    link_key(link.target.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
 }
 
 struct Search<'s, 'v> {
@@ -141,7 +136,7 @@ pub(super) fn look_back(
     let known: BTreeSet<String> =
         files.keys().chain(directories.keys()).map(|from| link_key(from.name())).collect();
     for (from, link) in standing.broken.iter().chain(&standing.aliased) {
-        let key = named(link);
+        let key = link_key(&link.target);
         if key.is_empty() || known.contains(&key) {
             continue;
         }

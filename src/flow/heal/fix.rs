@@ -12,7 +12,7 @@ use super::outside::{self, Renamed};
 use super::parts::{self, Parts};
 use super::standing::{self, Standing};
 use super::target::leads_to;
-use super::{Between, Healing, Moves, Plan, alias, doc, plan, preview, write};
+use super::{Between, Healing, Moves, Plan, Planned, alias, doc, plan, preview, write};
 use crate::catalog::Side;
 use crate::flow::progress::Progress;
 use crate::flow::sync;
@@ -172,12 +172,10 @@ fn heal_parts(
     let mut plan = Plan::default();
     let docs: BTreeSet<&VaultPath> =
         standing.parts.iter().filter(|(_, to, _)| renames.contains_key(to)).map(|(from, ..)| from).collect();
-    let planned: HashMap<&VaultPath, &Vec<u8>> =
-        before.rewrites.iter().map(|rewrite| (&rewrite.path, &rewrite.new)).collect();
+    let planned = Planned::by(before);
     for path in docs {
         vault.env.go_on()?;
-        let bytes = planned.get(path).map(|bytes| Ok(bytes.to_vec()));
-        if let Ok(bytes) = bytes.unwrap_or_else(|| files::read(root, path)) {
+        if let Ok(bytes) = planned.read(root, path) {
             parts::one(&doc(path, bytes, config), names, &parts, config, &mut plan);
         }
     }

@@ -16,6 +16,7 @@ mod standing;
 mod target;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -34,7 +35,7 @@ use crate::model::link::{Link, Names, Resolution, resolve};
 use crate::model::memory::Memory;
 use crate::model::path::VaultPath;
 use crate::model::uri::SCHEME;
-use crate::store::files;
+use crate::store::files::{self, FileError};
 use crate::store::operations::Effect;
 pub use fix::{Fixed, LookedBack, MendedLine, RenamedPart, fix};
 use names::Kept;
@@ -162,6 +163,19 @@ impl Plan {
         }
         self.left.extend(next.left);
         self
+    }
+}
+
+/// Files as a plan leaves them.
+struct Planned<'p>(BTreeMap<&'p VaultPath, &'p [u8]>);
+
+impl Planned<'_> {
+    fn by(plan: &Plan) -> Planned<'_> {
+        Planned(plan.rewrites.iter().map(|one| (&one.path, one.new.as_slice())).collect())
+    }
+
+    fn read(&self, root: &Path, path: &VaultPath) -> Result<Vec<u8>, FileError> {
+        self.0.get(path).map_or_else(|| files::read(root, path), |bytes| Ok(bytes.to_vec()))
     }
 }
 
