@@ -1,6 +1,6 @@
 //! Whether everything on main was allowed: each commit of the first-parent line from the vault's root on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -153,9 +153,9 @@ pub fn audit(vault: &Vault<'_>, from: Option<&str>, progress: &dyn Progress) -> 
         root: pinned,
         governances: &governances,
         refs: proposal_refs(repo)?,
-        digests: None,
+        submitted: None,
         layers: super::layers::files::Verifier::default(),
-        sound_settings: std::collections::HashSet::new(),
+        sound_settings: HashSet::new(),
     };
     let mut history = History::of(repo, start);
     progress.begin("audit", Some(todo.len() as u64));
@@ -201,12 +201,15 @@ fn proposal_refs(repo: &Repo) -> Result<HashMap<ProposalId, Vec<(String, Oid)>>,
     Ok(out)
 }
 
-/// The digests of all revisions that were ever submitted and are still to be seen on some reference.
-pub(super) fn submitted_digests(
-    repo: &Repo,
-    refs: &HashMap<ProposalId, Vec<(String, Oid)>>,
-) -> Result<HashMap<Digest, ProposalId>, Fault> {
-    let mut out = HashMap::new();
+/// The revisions that were ever submitted and are still to be seen on some reference, by their digest: the event that
+/// submitted each, and the proposal.
+pub(super) type Submitted = HashMap<Digest, Vec<(Oid, ProposalId)>>;
+
+/// Finds them.
+pub(super) fn submitted(repo: &Repo, refs: &HashMap<ProposalId, Vec<(String, Oid)>>) -> Submitted {
+    let mut out = Submitted::new();
+    // More than one reference may hold a revision.
+    let mut seen = HashSet::new();
     for (id, tips) in refs {
         for (_, tip) in tips {
             let mut at = Some(*tip);
@@ -215,8 +218,8 @@ pub(super) fn submitted_digests(
                 let Ok(commit) = repo.commit(oid) else { break };
                 let event = Event::parse(&commit.message).ok().filter(|event| event.proposal == *id);
                 match event.map(|event| (event.kind, event.digest)) {
-                    Some((EventKind::Submit, digest)) => {
-                        out.insert(digest, id.clone());
+                    Some((EventKind::Submit, digest)) if seen.insert(oid) => {
+                        out.entry(digest).or_default().push((oid, id.clone()));
                     }
                     Some((EventKind::Open, _)) => break,
                     _ => {}
@@ -225,7 +228,7 @@ pub(super) fn submitted_digests(
             }
         }
     }
-    Ok(out)
+    out
 }
 
 /// What in the settings' tree is no plain file; `None` when all is.

@@ -143,3 +143,29 @@ fn what_nobody_approved_is_not_called_approved() {
     let run = vault.run(&["propose", "list"]).ok();
     assert!(run.out.contains("approved"), "{run:?}");
 }
+
+#[test]
+fn what_a_person_committed_before_is_no_squash_of_a_way_back_to_it() {
+    let vault = vault();
+    // A person's own commit, which an approved proposal takes away, and a rollback brings back: the same change twice.
+    vault.write("resources/boats.md", "# Boats\n\nA cabin outside.\n");
+    vault.run(&["commit", "-m", "Boats"]).ok();
+    let id = new(&vault, CLAUDE, "No boats");
+    vault.run_as(CLAUDE, &["propose", "rm", &id, "resources/boats.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    approve(&vault, GPT, &id).ok();
+    vault.run(&["merge", &id]).ok();
+    let back = vault.run(&["rollback", &id, "--json"]).ok().json();
+    assert!(vault.run(&["audit"]).ok().out.contains("held"));
+    vault.run(&["merge", back["id"].as_str().unwrap()]).ok();
+    in_order(&vault);
+    assert_eq!(vault.read("resources/boats.md"), "# Boats\n\nA cabin outside.\n");
+    // A way back that was proposed first is one, whoever takes it in without its reviews.
+    let id = new(&vault, CLAUDE, "Again no boats");
+    vault.run_as(CLAUDE, &["propose", "rm", &id, "resources/boats.md"]).ok();
+    vault.run_as(CLAUDE, &["propose", "submit", &id]).ok();
+    vault.run(&["rm", "resources/boats.md"]).ok();
+    vault.run(&["commit", "-m", "Boats go"]).ok();
+    let audit = vault.run(&["audit"]).fails(1);
+    assert!(audit.out.contains("squashed-proposal") && audit.out.contains(&id), "{}", audit.out);
+}

@@ -7,7 +7,7 @@ use super::governance::{Governances, Standing, is_settings};
 use super::history::History;
 use super::judge::judge;
 use super::people;
-use crate::flow::audit::{Report, Violation, odd_setting, submitted_digests};
+use crate::flow::audit::{Report, Submitted, Violation, odd_setting, submitted};
 use crate::flow::branch::{Against, Branch};
 use crate::flow::check::blob_checks;
 use crate::flow::layers::files::Verifier;
@@ -34,8 +34,8 @@ pub struct Examiner<'a> {
     pub governances: &'a Governances,
     /// The tips of proposals by name.
     pub refs: HashMap<ProposalId, Vec<(String, Oid)>>,
-    /// The digests of submitted revisions, made when first needed.
-    pub digests: Option<HashMap<Digest, ProposalId>>,
+    /// The submitted revisions, found when first needed.
+    pub(in crate::flow) submitted: Option<Submitted>,
     /// What compares layer files with generation.
     pub layers: Verifier<'a>,
     /// Trees of settings that were found to hold plain files only.
@@ -94,7 +94,7 @@ impl<'a> Examiner<'a> {
         match commit.parents.as_slice() {
             [_] => {
                 faulty.report.direct += u64::from(over.is_none());
-                self.direct(&commit, &standing, &mut faulty)
+                self.direct(oid, &commit, &standing, &mut faulty)
             }
             [_, second] => match self.decide_event(*second) {
                 Some((event, decide)) => {
@@ -255,7 +255,13 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    fn direct(&mut self, commit: &Commit, standing: &Standing, faulty: &mut Faulty<'_>) -> Result<(), Fault> {
+    fn direct(
+        &mut self,
+        oid: Oid,
+        commit: &Commit,
+        standing: &Standing,
+        faulty: &mut Faulty<'_>,
+    ) -> Result<(), Fault> {
         if let Ok(event) = Event::parse(&commit.message) {
             let what =
                 format!("an event of proposal {} stands on the approved branch itself", event.proposal);
@@ -284,16 +290,23 @@ impl<'a> Examiner<'a> {
         if sum == digest(&[]) {
             return Ok(());
         }
-        let digests = match self.digests.take() {
-            Some(digests) => digests,
-            None => submitted_digests(self.repo, &self.refs)?,
-        };
-        if let Some(id) = digests.get(&sum) {
+        if let Some(id) = self.squashed(oid, sum)? {
             faulty
                 .add("squashed-proposal", format!("it is the change of proposal {id}, without its reviews"));
         }
-        self.digests = Some(digests);
         Ok(())
+    }
+
+    /// The proposal of which a direct commit is the change. A revision that was made on top of that commit is none: it
+    /// brings the same change a second time, as a rollback does of a proposal that took the commit's change away.
+    fn squashed(&mut self, direct: Oid, sum: Digest) -> Result<Option<ProposalId>, Fault> {
+        let submitted = self.submitted.get_or_insert_with(|| submitted(self.repo, &self.refs));
+        for (submit, id) in submitted.get(&sum).into_iter().flatten() {
+            if !History::of(self.repo, *submit).contains(direct)? {
+                return Ok(Some(id.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// A merge of another clone's main: the tree that a clean merge gives, and everything that it brings in passes
