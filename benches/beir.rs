@@ -1,14 +1,16 @@
 //! Collections as BEIR lays them out: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use runebook::flow::eval::metrics::Relevant;
 use serde_json::Value;
 
 use crate::eval::{Collection, Memory, Question};
 use crate::support::Result;
 
-/// Reads a collection. A document is a memory with its title in the front matter.
+/// Reads a collection. A document is a memory with its title in the front matter. A grade below 0 takes the document out
+/// of what is measured.
 pub(crate) fn read(name: &str, dir: &Path) -> Result<Collection> {
     let mut memories = Vec::new();
     let mut paths = HashMap::new();
@@ -27,12 +29,17 @@ pub(crate) fn read(name: &str, dir: &Path) -> Result<Collection> {
         memories.push(Memory { path: path.clone(), text: format!("{head}{text}\n") });
         paths.insert(id, path);
     }
-    let mut relevant: HashMap<String, HashMap<String, u32>> = HashMap::new();
+    let mut relevant: HashMap<String, Relevant> = HashMap::new();
+    let mut ignored: HashMap<String, HashSet<String>> = HashMap::new();
     let qrels = std::fs::read_to_string(dir.join("qrels/test.tsv"))?;
     for line in qrels.lines().skip(1) {
         let [question, document, grade] = line.split('\t').collect::<Vec<_>>()[..] else { continue };
-        if let (Some(path), Ok(grade)) = (paths.get(document), grade.trim().parse()) {
-            relevant.entry(question.to_owned()).or_default().insert(path.clone(), grade);
+        let Some(path) = paths.get(document).cloned() else { continue };
+        let (question, grade) = (question.to_owned(), grade.trim());
+        if let Ok(grade) = grade.parse() {
+            relevant.entry(question).or_default().insert(path, grade);
+        } else if grade.starts_with('-') {
+            ignored.entry(question).or_default().insert(path);
         }
     }
     let mut questions = Vec::new();
@@ -40,9 +47,19 @@ pub(crate) fn read(name: &str, dir: &Path) -> Result<Collection> {
         let id = field(&question, "_id");
         let Some(relevant) = relevant.remove(&id) else { continue };
         let text = field(&question, "text");
-        questions.push(Question { id, text, relevant: relevant.into_iter().collect(), kind: None });
+        let ignored = ignored.remove(&id).unwrap_or_default();
+        questions.push(Question { id, text, relevant, ignored, kind: None });
     }
     Ok(Collection { name: name.to_owned(), memories, questions })
+}
+
+/// Reads a collection whose questions tell their kind by the first two parts of their names: `en-zh-…`.
+pub(crate) fn read_by_kind(name: &str, dir: &Path) -> Result<Collection> {
+    let mut collection = read(name, dir)?;
+    for question in &mut collection.questions {
+        question.kind = Some(question.id.split('-').take(2).collect::<Vec<_>>().join("-"));
+    }
+    Ok(collection)
 }
 
 fn lines(path: &Path) -> Result<Vec<Value>> {

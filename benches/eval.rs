@@ -1,13 +1,14 @@
 //! How well public collections are searched: each is made into a vault, indexed and asked as a user's vault is.
-//! `eval scifact|cranfield|stard|locomo|known DATA_DIR [--arms grep,bm25,text] [--half even|odd] [--dump FILE]`.
+//! `eval scifact|cranfield|stard|locomo|known|pages DATA_DIR [--arms grep,bm25,text] [--half even|odd] [--dump FILE]`.
 //!
 //! The first three stand in DATA_DIR as BEIR lays them out (`<name>/corpus.jsonl`, `queries.jsonl`,
 //! `qrels/test.tsv`; STARD's is `stard-gold`), LoCoMo as `locomo10.json`. For `known`
-//! DATA_DIR is a directory of notes, which are asked for by what they say (see `known.rs`). Vaults are kept in the system's directory for
-//! temporary files, under a hash of what they were made from. The arms that go by meaning need a model in use
+//! DATA_DIR is a directory of notes, which are asked for by what they say (see `known.rs`), for `pages` it is what
+//! `benches/pages` wrote: manual pages in English and Chinese in one vault. Vaults are kept in the system's directory
+//! for temporary files, under a hash of what they were made from. The arms that go by meaning need a model in use
 //! (`runebook model list`); texts are embedded once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,8 @@ pub(crate) struct Question {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) relevant: Relevant,
+    /// What is taken out of an answer before it is measured.
+    pub(crate) ignored: HashSet<String>,
     /// What kind of question it is, where the collection tells.
     pub(crate) kind: Option<String>,
 }
@@ -63,6 +66,7 @@ pub(crate) fn run(name: &str, data: &Path, rest: &[&str]) -> Result<()> {
         "scifact" | "cranfield" => (vec![beir::read(name, &data.join(name))?], "nDCG@10"),
         "stard" => (vec![beir::read(name, &data.join("stard-gold"))?], "nDCG@10"),
         "locomo" => (locomo::read(&data.join("locomo10.json"))?, "recall@10"),
+        "pages" => (vec![beir::read_by_kind(name, data)?], "nDCG@10"),
         "known" => (vec![known::read(data)?], "first"),
         _ => return Err(format!("there is no collection `{name}`").into()),
     };
@@ -153,8 +157,11 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
     let mut dump = String::new();
     for arm in options.arms.iter().filter(|arm| answerer.can(**arm)).copied().collect::<Vec<_>>() {
         for question in &questions {
-            let request = FindRequest { query: plain(&question.text), limit: K, ..FindRequest::default() };
-            let (paths, spent) = answerer.answer(arm, &access, &request)?;
+            let limit = K + question.ignored.len();
+            let request = FindRequest { query: plain(&question.text), limit, ..FindRequest::default() };
+            let (mut paths, spent) = answerer.answer(arm, &access, &request)?;
+            paths.retain(|path| !question.ignored.contains(path));
+            paths.truncate(K);
             let measures = measure(&paths, &question.relevant, K);
             writeln!(dump, "{}\t{}\t{:.4}\t{}", arm.name(), question.id, measures.ndcg, paths.join(" "))?;
             let ms = spent.as_secs_f64() * 1e3;

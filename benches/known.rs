@@ -1,7 +1,7 @@
 //! Known notes: whether a note is found by its title, and by a run of words that stands in it and in no other. As
 //! `benches/peers` draws its questions, but one of each for every note, without chance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use runebook::index::tokenizer::is_cjk;
@@ -47,7 +47,13 @@ pub(crate) fn read(dir: &Path) -> Result<Collection> {
 
 fn question(id: &str, text: &str, paths: &[&str], kind: &str) -> Question {
     let relevant = paths.iter().map(|path| ((*path).to_owned(), 1)).collect();
-    Question { id: id.to_owned(), text: text.to_owned(), relevant, kind: Some(kind.to_owned()) }
+    Question {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        relevant,
+        ignored: HashSet::new(),
+        kind: Some(kind.to_owned()),
+    }
 }
 
 fn walk(root: &Path, dir: &Path, memories: &mut Vec<Memory>) -> Result<()> {

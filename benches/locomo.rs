@@ -2,6 +2,7 @@
 //! of many sessions, and questions whose evidence are turns. A conversation is a vault, a session a directory, a turn
 //! an episodic memory. Asked are the categories 1 to 4; in the fifth nothing is to be found.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -57,6 +58,7 @@ fn conversation(sample: &Value) -> Result<Collection> {
                 id: format!("{id}-{at}"),
                 text,
                 relevant,
+                ignored: HashSet::new(),
                 kind: Some((*kind).to_owned()),
             });
         }
