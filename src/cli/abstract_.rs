@@ -43,6 +43,7 @@ pub(super) fn show(of: &Of, level: Level, session: &mut Session<'_>) -> Result<D
         out.document(&answer);
     } else {
         out.line(answer.text.trim_end());
+        out.unread(&answer.unread);
     }
     Ok(Done::Yes)
 }

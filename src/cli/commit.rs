@@ -7,6 +7,9 @@ use crate::flow::{locate, own};
 use crate::model::fault::Fault;
 use crate::store::git::Differs;
 
+/// How many files people see at once.
+const SHOWN: usize = 20;
+
 /// The arguments of `runebook commit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -16,7 +19,9 @@ use crate::store::git::Differs;
 Commits what changed in Markdown files and in files that git knows already. Other staged work stays staged.
 Git's own hooks do not run, and those that would have run are named; `git commit` runs them, and is as good where you
 may commit directly.
-Exit status 1 when there is nothing to commit.")]
+What cannot be read, or lies too deep, stays as the last commit has it and is named; where it was named, nothing is
+committed.
+Exit status 1 when there is nothing to commit, or something had to be left that cannot be read.")]
 pub(crate) struct Args {
     /// What to commit, with all that stands below; everything if left out
     #[arg(value_name = "URI|PATH")]
@@ -42,7 +47,8 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     if out.json {
         out.document(&answer);
     } else {
-        for file in &answer.files {
+        let limit = if session.globals.verbose { usize::MAX } else { SHOWN };
+        for file in answer.files.iter().take(limit) {
             let (letter, tone) = match file.change {
                 Differs::Added => ("A", Tone::Good),
                 Differs::Modified => ("M", Tone::Warn),
@@ -56,6 +62,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             );
             out.line(line);
         }
+        out.more(answer.files.len().saturating_sub(limit), "-v shows all");
         match answer.summaries {
             0 => {}
             1 => out.line("and 1 summary of a directory"),
@@ -82,8 +89,9 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
             let more = if answer.left.len() > 5 { ", …" } else { "" };
             out.note(format!("not added: {}{more}; name them or add `--all`", some.join(", ")));
         }
+        out.unread(&answer.unread);
     }
-    Ok(if answer.commit.is_some() { Done::Yes } else { Done::Nothing })
+    Ok(if answer.commit.is_some() && answer.unread.is_empty() { Done::Yes } else { Done::Nothing })
 }
 
 /// `hook a`, `hooks a and b`, `hooks a, b and c`.

@@ -114,9 +114,7 @@ pub(super) fn show(out: &mut Output, links: &Healing, dry_run: bool, all: bool) 
         };
         out.line(format!("  {path}:{}: {} → {}{why}", link.line, short(&link.old), short(&link.new)));
     }
-    if links.healed.len() > limit {
-        out.line(out.paint(Tone::Dim, format!("  … and {} more (-v shows all)", links.healed.len() - limit)));
-    }
+    out.more(links.healed.len().saturating_sub(limit), "-v shows all");
     for link in links.left.iter().take(limit) {
         out.warn(format!("{}:{}: {} stays: {}", link.path, link.line, short(&link.link), link.why));
     }

@@ -9,10 +9,14 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Globals;
+use crate::flow::unread::Unread;
 use crate::model::clock::Env;
 pub(crate) use crate::model::clock::moment;
 use crate::model::fault::Fault;
 use crate::model::finding::Severity;
+
+/// Of how many things that could not be looked at is warned.
+const UNREAD: usize = 20;
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -136,6 +140,25 @@ impl Output {
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         self.raw(line.as_ref().as_bytes());
         self.raw(b"\n");
+    }
+
+    /// How many lines of a list were left out, if any; `how` says where all are shown.
+    pub(crate) fn more(&mut self, left_out: usize, how: &str) {
+        if left_out > 0 {
+            let how = if how.is_empty() { String::new() } else { format!(" ({how})") };
+            let line = self.paint(Tone::Dim, format!("… and {left_out} more{how}"));
+            self.line(format!("  {line}"));
+        }
+    }
+
+    /// Warns of what could not be looked at.
+    pub(crate) fn unread(&self, unread: &[Unread]) {
+        for one in unread.iter().take(UNREAD) {
+            self.warn(format!("{}: {}; {}", one.path, one.why, one.hint));
+        }
+        if unread.len() > UNREAD {
+            self.warn(format!("and {} more that could not be looked at", unread.len() - UNREAD));
+        }
     }
 
     /// One JSON document, indented.

@@ -27,6 +27,7 @@ pub(crate) fn run(_args: Args, session: &mut Session<'_>) -> Result<Done, Fault>
     } else {
         show(&mut session.out, &state);
     }
+    session.out.unread(&state.unread);
     if let Some(why) = &state.unknown {
         session.out.warn(format!("it is not known what is not committed: {why}"));
         return Ok(Done::Nothing);
@@ -178,9 +179,7 @@ fn proposals(out: &mut Output, state: &Status) {
         let line = format!("  {id}  {state}  {}{by}", out.plain(title));
         out.line(line);
     }
-    if state.proposals.len() > SHOWN {
-        out.line(format!("  … and {} more (`runebook propose list`)", state.proposals.len() - SHOWN));
-    }
+    out.more(state.proposals.len().saturating_sub(SHOWN), "`runebook propose list`");
 }
 
 fn changes(out: &mut Output, state: &Status) {
@@ -207,7 +206,5 @@ fn changes(out: &mut Output, state: &Status) {
         let line = format!("  {} {}{staged}", out.paint(tone, letter), out.paint(Tone::Path, one_line(path)));
         out.line(line);
     }
-    if state.changed.len() > SHOWN {
-        out.line(format!("  … and {} more", state.changed.len() - SHOWN));
-    }
+    out.more(state.changed.len().saturating_sub(SHOWN), "");
 }

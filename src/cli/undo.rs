@@ -99,9 +99,7 @@ fn print(session: &mut Session<'_>, undone: &Undone) {
         let path = out.paint(Tone::Path, path.as_str());
         out.line(format!("  {path}"));
     }
-    if undone.files.len() > limit {
-        out.line(out.paint(Tone::Dim, format!("  … and {} more (-v shows all)", undone.files.len() - limit)));
-    }
+    out.more(undone.files.len().saturating_sub(limit), "-v shows all");
     for sentence in &undone.also {
         out.line(format!("  {}", printable(sentence)));
     }

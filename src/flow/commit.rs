@@ -10,6 +10,7 @@ use super::gate::governance::is_settings;
 use super::own::OwnError;
 use super::reader::is_git;
 use super::undo;
+use super::unread::Unread;
 use super::vault::{Governance, Vault};
 use crate::layers::{Stamped, stamped};
 use crate::model::actor::{Actor, Role};
@@ -19,7 +20,7 @@ use crate::model::id::{ActorId, Oid};
 use crate::model::path::VaultPath;
 use crate::model::policy::Direct;
 use crate::store::files;
-use crate::store::git::{Differs, Head, OwnCommit, WorkChange};
+use crate::store::git::{Differs, Head, OwnCommit, Unseen, WorkChange};
 use crate::store::lock::{self, Lock};
 use crate::store::operations::Effect;
 
@@ -63,6 +64,9 @@ pub struct Answer {
     pub hooks_not_run: Vec<String>,
     /// New files that were not asked for: no Markdown, or hidden.
     pub left: Vec<VaultPath>,
+    /// What could not be looked at and is as the last commit has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
 }
 
 /// Why nothing is committed.
@@ -90,6 +94,9 @@ pub enum CommitError {
         /// The paths and who may.
         paths: Vec<(VaultPath, Direct)>,
     },
+    /// What was named cannot be looked at.
+    #[error("`{}`: {}", .0.path, .0.why)]
+    Unread(Unread),
     /// A name is no UTF-8.
     #[error("a changed file has a name that is not UTF-8")]
     Name,
@@ -115,7 +122,7 @@ impl Explain for CommitError {
             CommitError::OtherBranch { .. } => Kind::Usage,
             CommitError::UnderWay(_) | CommitError::Unmerged(_) => Kind::Conflict,
             CommitError::Reserved { .. } => Kind::NotAllowed,
-            CommitError::Name => Kind::Failed,
+            CommitError::Unread(_) | CommitError::Name => Kind::Failed,
         }
     }
 
@@ -130,6 +137,7 @@ impl Explain for CommitError {
             CommitError::Reserved { .. } => Some(
                 "propose them with `runebook propose from-worktree`, or commit other files by naming them; `runebook doctor PATH` explains the rule".to_owned(),
             ),
+            CommitError::Unread(unread) => Some(unread.hint.clone()),
             CommitError::Name => Some("rename it; `runebook doctor` names it".to_owned()),
         }
     }
@@ -172,10 +180,12 @@ pub fn may_commit(governance: &Governance, actor: &Actor, path: &VaultPath) -> R
     if may { Ok(()) } else { Err(direct) }
 }
 
-/// Commits a person's changes on main as that person. Staged work that is not asked for stays staged.
+/// Commits a person's changes on main as that person. Staged work that is not asked for stays staged; what cannot be
+/// looked at stays as the last commit has it.
 ///
 /// # Errors
-/// When an agent acts, another branch is checked out, or the policy reserves a path. Nothing has changed then.
+/// When an agent acts, another branch is checked out, the policy reserves a path, or one that is named cannot be read.
+/// Nothing has changed then.
 pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Result<Answer, Fault> {
     let governance = vault.governance(vault.main()?)?;
     let actor = acting::acting(vault, &governance, asked)?;
@@ -191,7 +201,7 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
         let bytes = || files::read(vault.root().ok()?, path).ok();
         path.is_layer() && bytes().is_some_and(|bytes| stamped(&bytes) != Stamped::Foreign)
     };
-    let (wanted, left) = select(vault.repo.changes(&request.paths)?, request, &generated)?;
+    let (wanted, left, mut unread) = select(vault.repo.changes(&request.paths)?, request, &generated)?;
     let refused: Vec<(VaultPath, Direct)> = wanted
         .iter()
         .filter_map(|file| may_commit(&governance, &actor, &file.path).err().map(|d| (file.path.clone(), d)))
@@ -199,16 +209,8 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
     if !refused.is_empty() {
         return Err(CommitError::Reserved { actor: actor.id, paths: refused }.into());
     }
-    let mut changes = ChangeSet::default();
     let root = vault.root()?;
-    for file in &wanted {
-        vault.env.go_on()?;
-        let change = match vault.repo.add_file(root, &file.path)? {
-            Some(entry) => Change::Put(entry),
-            None => Change::Delete,
-        };
-        changes.changes.insert(file.path.clone(), change);
-    }
+    let (wanted, mut changes) = stored(vault, request, wanted, &mut unread)?;
     let message = message(request.message.as_deref(), &wanted);
     let layers = layers(vault, &changes)?;
     let own = |path: &&VaultPath| !changes.changes.contains_key(*path);
@@ -235,7 +237,43 @@ pub fn commit(vault: &Vault<'_>, asked: Option<&str>, request: &Request) -> Resu
         None => Default::default(),
     };
     let (actor, branch) = (actor.id, vault.config.main_branch.clone());
-    Ok(Answer { commit, actor, branch, subject, files, summaries, hooks_not_run, left })
+    Ok(Answer { commit, actor, branch, subject, files, summaries, hooks_not_run, left, unread })
+}
+
+/// Stores what is committed. What nobody named and cannot be read is left, and told.
+fn stored(
+    vault: &Vault<'_>,
+    request: &Request,
+    wanted: Vec<Committed>,
+    unread: &mut Vec<Unread>,
+) -> Result<(Vec<Committed>, ChangeSet), Fault> {
+    let root = vault.root()?;
+    let mut changes = ChangeSet::default();
+    let mut taken = Vec::with_capacity(wanted.len());
+    for file in wanted {
+        vault.env.go_on()?;
+        let change = match vault.repo.add_file(root, &file.path) {
+            Ok(Some(entry)) => Change::Put(entry),
+            Ok(None) => Change::Delete,
+            Err(error) => {
+                let Some(why) = Unseen::of(root, &file.path) else { return Err(error.into()) };
+                leave(Unread::new(file.path, &why), request, unread)?;
+                continue;
+            }
+        };
+        changes.changes.insert(file.path.clone(), change);
+        taken.push(file);
+    }
+    Ok((taken, changes))
+}
+
+/// Leaves what cannot be looked at, unless it, or something in it, was named.
+fn leave(one: Unread, request: &Request, unread: &mut Vec<Unread>) -> Result<(), CommitError> {
+    if request.paths.iter().any(|path| path.is_within(&one.path)) {
+        return Err(CommitError::Unread(one));
+    }
+    unread.push(one);
+    Ok(())
 }
 
 /// The layer files that go with a change. A file of that name that a person changed stays, and is not part of the commit
@@ -269,17 +307,21 @@ fn with_layers<T>(
     done
 }
 
-/// What is committed, and what new files are left alone because nobody asked for them.
+/// What is committed, what new files are left alone because nobody asked for them, and what cannot be looked at.
 fn select(
     changes: Vec<WorkChange>,
     request: &Request,
     generated: &dyn Fn(&VaultPath) -> bool,
-) -> Result<(Vec<Committed>, Vec<VaultPath>), CommitError> {
-    let (mut wanted, mut left) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Committed>, Vec<VaultPath>, Vec<Unread>), CommitError> {
+    let (mut wanted, mut left, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for change in changes {
+        if let Some(one) = Unread::of(&change) {
+            leave(one, request, &mut unread)?;
+            continue;
+        }
         let named = change.path.as_ref().is_some_and(|path| request.paths.contains(path));
         let Some(path) = change.path.clone() else {
-            if change.untracked {
+            if change.untracked || change.unseen.is_some() {
                 continue;
             }
             return Err(CommitError::Name);
@@ -299,7 +341,7 @@ fn select(
             left.push(path);
         }
     }
-    Ok((wanted, left))
+    Ok((wanted, left, unread))
 }
 
 fn message(given: Option<&str>, files: &[Committed]) -> String {

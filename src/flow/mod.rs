@@ -52,6 +52,7 @@ pub mod status;
 pub mod sync;
 mod today;
 pub mod undo;
+pub mod unread;
 pub mod vault;
 pub mod watched;
 pub mod worktree;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::branch::Branch;
 use super::meaning::{self, MeaningState};
 use super::sync::Freshness;
+use super::unread::Unread;
 use super::vault::Vault;
 use super::watched::{self, Watching};
 use super::{acting, proposals, sync};
@@ -88,6 +89,9 @@ pub struct Status {
     pub unknown: Option<String>,
     /// Those of them that the reader may see; an agent sees approved states only.
     pub changed: Vec<Changed>,
+    /// Why some of these cannot be looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
     /// How many entries of Obsidian's excluded files are followed.
     #[serde(skip_serializing_if = "is_zero")]
     pub excluded: usize,
@@ -132,7 +136,9 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         None => (false, Reach::of(None)),
     };
     let told = |change: &WorkChange| !agent && change.path.as_ref().is_none_or(|path| reads.holds(path));
-    let changed = changed.into_iter().filter(told).map(|change| Changed {
+    let changed: Vec<WorkChange> = changed.into_iter().filter(told).collect();
+    let unread = changed.iter().filter_map(Unread::of).collect();
+    let changed = changed.into_iter().map(|change| Changed {
         change: change.overall(),
         staged: change.staged.is_some(),
         unmerged: change.unmerged,
@@ -153,6 +159,7 @@ pub fn status(vault: &Vault<'_>, asked: Option<&str>) -> Result<Status, Fault> {
         uncommitted,
         unknown,
         changed: changed.collect(),
+        unread,
         excluded: vault.config.foreign.entries(),
         index: sync::freshness(vault).ok().filter(|state| state.commit.is_some()),
         watcher: watched::living(vault),

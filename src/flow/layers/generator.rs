@@ -17,6 +17,7 @@ use super::overlay::Overlay;
 use crate::catalog::LayerCache;
 use crate::flow::reader::Reader;
 use crate::flow::sync::source::Taken;
+use crate::flow::unread::Unread;
 use crate::flow::vault::{CONFIG, Vault};
 use crate::layers::{self, Below, Child, INDEX_FILE, Layers, Leaf};
 use crate::markdown;
@@ -202,6 +203,11 @@ impl<'r> Generator<'r> {
             memo: RefCell::default(),
             fresh: RefCell::default(),
         }
+    }
+
+    /// What of the files could not be looked at; it is shown as the commit has it.
+    pub fn unread(&self) -> &[Unread] {
+        &self.overlay.unread
     }
 
     fn go_on(&self) -> Result<(), Cancelled> {

@@ -12,6 +12,7 @@ pub use generator::{Generator, Rules};
 
 use super::locate::Target;
 use super::reader::{Reader, Stands};
+use super::unread::Unread;
 use crate::layers;
 use crate::markdown;
 use crate::markdown::tokens::estimate;
@@ -44,6 +45,9 @@ pub struct Answer {
     pub text: String,
     /// How many tokens it has, about.
     pub tokens: u32,
+    /// What of the files could not be looked at: it is told of as the last commit has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
 }
 
 /// Why there is no summary.
@@ -77,8 +81,8 @@ impl Explain for LayerError {
 /// When there is nothing to summarise, or something cannot be read.
 pub fn of(reader: &Reader<'_, '_>, target: &Target, level: Level) -> Result<Answer, Fault> {
     let path = &target.uri.path;
-    let text = match target.kind {
-        Stands::File => of_file(reader, path, level)?,
+    let (text, unread) = match target.kind {
+        Stands::File => (of_file(reader, path, level)?, Vec::new()),
         Stands::Directory => of_directory(reader, target, level)?,
     };
     Ok(Answer {
@@ -88,6 +92,7 @@ pub fn of(reader: &Reader<'_, '_>, target: &Target, level: Level) -> Result<Answ
         level,
         tokens: estimate(&text),
         text,
+        unread,
     })
 }
 
@@ -105,7 +110,11 @@ fn of_file(reader: &Reader<'_, '_>, path: &VaultPath, level: Level) -> Result<St
     })
 }
 
-fn of_directory(reader: &Reader<'_, '_>, target: &Target, level: Level) -> Result<String, Fault> {
+fn of_directory(
+    reader: &Reader<'_, '_>,
+    target: &Target,
+    level: Level,
+) -> Result<(String, Vec<Unread>), Fault> {
     let vault = reader.vault;
     let path = &target.uri.path;
     let tree = reader.tree()?;
@@ -115,8 +124,11 @@ fn of_directory(reader: &Reader<'_, '_>, target: &Target, level: Level) -> Resul
     };
     let generator = Generator::for_reader(reader, rules, path)?;
     let found = generator.layers(tree, path)?.ok_or_else(|| LayerError::Empty(target.uri.to_string()))?;
-    Ok(match level {
+    let text = match level {
         Level::L0 => found.l0,
         Level::L1 => found.l1,
-    })
+    };
+    // Not even the name of what the reader may not see.
+    let unread = generator.unread().iter().filter(|one| reader.access.reads().holds(&one.path));
+    Ok((text, unread.cloned().collect()))
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::generator::Rules;
+use crate::flow::unread::Unread;
 use crate::flow::vault::Vault;
 use crate::layers::{Leaf, leaf};
 use crate::markdown;
 use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 use crate::store::files;
-use crate::store::git::Differs;
+use crate::store::git::Unseen;
 
 /// The differences below one directory.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct Overlay {
     files: HashMap<VaultPath, Option<Leaf>>,
     /// The names of changed files and of directories that hold some, by directory.
     below: BTreeMap<VaultPath, BTreeSet<String>>,
+    /// What could not be looked at: it is as the commit has it.
+    pub(super) unread: Vec<Unread>,
 }
 
 impl Overlay {
@@ -27,13 +30,19 @@ impl Overlay {
         let mut out = Overlay::default();
         for change in vault.repo.changes(std::slice::from_ref(below))? {
             vault.env.go_on()?;
-            if change.overall() == Differs::Unreadable {
+            if change.unseen.is_some() {
+                out.unread.extend(Unread::of(&change));
                 continue;
             }
             let Some(path) = change.path.filter(|path| rules.takes(path)) else { continue };
             let at = root.join(path.as_str());
             let is_file = at.symlink_metadata().is_ok_and(|data| data.is_file());
             let bytes = if is_file { files::read(root, &path).ok() } else { None };
+            let unseen = if bytes.is_none() { Unseen::of(root, &path) } else { None };
+            if let Some(unseen) = unseen {
+                out.unread.push(Unread::new(path, &unseen));
+                continue;
+            }
             let now = bytes.and_then(|bytes| leaf(&markdown::read(&path, &bytes, &rules.config)));
             out.insert(path, now);
         }

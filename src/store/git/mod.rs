@@ -14,6 +14,7 @@ mod objects;
 mod refs;
 mod special;
 mod text;
+mod unseen;
 mod worktree_status;
 mod worktrees;
 
@@ -30,6 +31,7 @@ pub use checkout::{Checkout, Found, Staged};
 pub use index_file::OwnCommit;
 pub use refs::{Head, RefUpdate};
 pub use text::{Edited, Hunk, Merged, hunks, merge};
+pub use unseen::Unseen;
 pub use worktree_status::{Differs, WorkChange};
 pub use worktrees::{IndexLock, WorkTree};
 
@@ -168,6 +170,11 @@ fn index_error(at: &Path, doing: &str) -> impl FnOnce(git2::Error) -> GitError {
             path: at,
             why: "its index is split or sparse",
             hint: "run `git update-index --no-split-index` (or `git sparse-checkout disable`) in it",
+        },
+        text if text.contains("nesting too deep") => GitError::Unsupported {
+            path: at,
+            why: "a directory of its work tree stands more than 100 levels deep",
+            hint: "`find . -mindepth 100 -type d` shows it: move it up, or name it in .gitignore",
         },
         text if text.contains("failed to read index") || text.contains("invalid data in index") => {
             GitError::Unsupported {

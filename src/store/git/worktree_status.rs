@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{GitError, Repo, index_error};
+use super::{GitError, Repo, Unseen, index_error};
 use crate::model::path::VaultPath;
 
 /// How something differs.
@@ -34,6 +34,8 @@ pub struct WorkChange {
     pub untracked: bool,
     /// Whether a merge left it unresolved.
     pub unmerged: bool,
+    /// Why it cannot be looked at, where it cannot. A directory stands for all that it holds.
+    pub unseen: Option<Unseen>,
 }
 
 impl WorkChange {
@@ -52,38 +54,29 @@ impl WorkChange {
 
 impl Repo {
     /// The files that are not as HEAD has them, in the order of their paths; ignored ones are left out. `below`
-    /// narrows it to some paths and what stands below them; none of them means everything.
+    /// narrows it to some paths and what stands below them; none of them means everything. What cannot be looked at is
+    /// among them and says why; nothing of it is taken for gone.
     ///
     /// # Errors
     /// When there is no work tree, or the index cannot be read.
     pub fn changes(&self, below: &[VaultPath]) -> Result<Vec<WorkChange>, GitError> {
         self.rules_open(below)?;
-        let mut options = git2::StatusOptions::new();
-        options
-            .include_untracked(true)
-            .recurse_untracked_dirs(true)
-            .include_ignored(false)
-            .exclude_submodules(true)
-            .renames_head_to_index(false)
-            .renames_index_to_workdir(false)
-            .disable_pathspec_match(true)
-            .update_index(false);
-        for path in below.iter().filter(|path| !path.is_root()) {
-            options.pathspec(path.as_str());
-        }
-        let statuses = self.inner.statuses(Some(&mut options)).map_err(|error| {
-            if error.message().contains("nesting too deep") {
-                return GitError::Unsupported {
-                    path: self.git_dir().to_owned(),
-                    why: "a directory of its work tree stands more than 100 levels deep",
-                    hint: "`find . -mindepth 100 -type d` shows it: move it up, or name it in .gitignore",
-                };
-            }
-            index_error(self.git_dir(), "looking for changed files")(error)
-        })?;
+        let options = || {
+            let mut options = git2::StatusOptions::new();
+            options
+                .include_untracked(true)
+                .recurse_untracked_dirs(true)
+                .include_ignored(false)
+                .exclude_submodules(true)
+                .renames_head_to_index(false)
+                .renames_index_to_workdir(false)
+                .update_index(false);
+            options
+        };
+        let (statuses, unseen) = self.seen(options, below, "looking for changed files")?;
         let left_out = self.left_out()?;
-        let mut out: Vec<WorkChange> = statuses
-            .iter()
+        let entries = statuses.iter().flat_map(|statuses| statuses.iter());
+        let mut out: Vec<WorkChange> = entries
             // Another repository in a directory of its own is none of this one's files.
             .filter(|entry| !entry.path_bytes().ends_with(b"/"))
             .filter(|entry| !(entry.status().is_wt_deleted() && left_out.contains(entry.path_bytes())))
@@ -91,12 +84,20 @@ impl Repo {
             .collect();
         for change in out.iter_mut().filter(|change| change.unstaged == Some(Differs::Deleted)) {
             // In a directory that cannot be read nothing seems to stand.
-            let at = self.work_dir().zip(change.path.as_ref()).map(|(root, path)| root.join(path.as_str()));
-            let refused = |why: &std::io::Error| why.kind() == std::io::ErrorKind::PermissionDenied;
-            if at.is_some_and(|at| at.symlink_metadata().is_err_and(|why| refused(&why))) {
+            let at = self.work_dir().zip(change.path.as_ref());
+            change.unseen = at.and_then(|(root, path)| Unseen::of(root, path));
+            if change.unseen.is_some() {
                 change.unstaged = Some(Differs::Unreadable);
             }
         }
+        out.extend(unseen.into_iter().map(|(path, why)| WorkChange {
+            path: VaultPath::from_disk(&path),
+            staged: None,
+            unstaged: Some(Differs::Unreadable),
+            untracked: false,
+            unmerged: false,
+            unseen: Some(why),
+        }));
         out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(out)
     }
@@ -151,5 +152,6 @@ fn change_of(entry: &git2::StatusEntry<'_>) -> Option<WorkChange> {
         unstaged,
         untracked: status.intersects(S::WT_NEW) && staged.is_none(),
         unmerged,
+        unseen: None,
     })
 }
