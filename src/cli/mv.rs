@@ -20,7 +20,8 @@ use crate::model::uri::Uri;
   runebook mv --dry-run resources/drafts resources/notes
   runebook mv 'resources/wifi.md#Key' '#Password'     a heading, with the links to it
   runebook mv 'resources/wifi.md#^k1' '#^key'         the id of a block
-A memory stays one: a new name without an ending gets `.md`, and one that ends otherwise is refused.
+A memory stays one: a new name without an ending gets `.md`; one that ends otherwise is refused, and so is a place that is
+left out: hidden, ignored by git or by the vault's settings.
 Edits that were not committed move along; nothing is written over. Links that would no longer lead there are
 changed, each in the form that it has; all others stay as they are.")]
 pub(crate) struct Args {

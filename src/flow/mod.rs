@@ -5,6 +5,7 @@ pub mod acting;
 pub mod actors;
 pub mod asof;
 pub mod audit;
+mod belongs;
 pub mod branch;
 pub mod browse;
 pub mod check;

@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::belongs;
 use super::heal::{self, Healing, Moves, Part};
 use super::locate::Target;
 use super::own::{OwnError, admit, of_its_kind};
@@ -49,7 +50,7 @@ pub struct MoveOptions {
 ///
 /// # Errors
 /// When something stands at the new place, its name is none that every system holds or makes something else of a memory,
-/// or it is not known which links lead there; nothing has changed then.
+/// it would be left out there, or it is not known which links lead there; nothing has changed then.
 pub fn mv(
     vault: &Vault<'_>,
     from: &Target,
@@ -78,6 +79,7 @@ pub fn mv(
         return Err(OwnError::IntoItself { from: old.clone(), to: new }.into());
     }
     admit(root, &new, Some(old))?;
+    belongs::moved(vault, (old, &new), from.kind == Stands::Directory)?;
     let (source, target) = (files::place(root, old)?, files::place(root, &new)?);
     if source.symlink_metadata().is_err() {
         return Err(OwnError::Gone(old.clone()).into());

@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::belongs;
 use super::reader::{self, is_git};
 use super::undo;
 use super::vault::Vault;
@@ -351,7 +352,8 @@ fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
 /// Makes a memory: an id, the time, the source `person`. Never writes over anything.
 ///
 /// # Errors
-/// When something stands there, the name is none that every system holds, or it cannot be written.
+/// When something stands there, the name is none that every system holds, it would be left out there, or it cannot be
+/// written.
 pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault> {
     if at.path.is_root() || at.directory {
         return Err(OwnError::Directory(at.path.clone()).into());
@@ -369,6 +371,7 @@ pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault>
 pub(super) fn put(vault: &Vault<'_>, path: &VaultPath, text: &str) -> Result<(), Fault> {
     let root = vault.root()?;
     admit(root, path, None)?;
+    belongs::in_files(vault, path)?;
     let made = Effect::file(path, None, Some(text.as_bytes()));
     undo::note(vault, &format!("make {path}"), made.into_iter().collect())?;
     if let Err(error) = files::create(root, path, text.as_bytes()) {

@@ -11,7 +11,7 @@ use runebook::model::link::{Link, LinkForm, Names, Resolution, name_key, resolve
 use runebook::model::memory::Memory;
 use runebook::model::path::VaultPath;
 
-use super::support::Sandbox;
+use super::support::{Run, Sandbox};
 
 /// Spaces, Chinese, case twins, one name in two normal forms, marks that must be encoded, a dot that begins no ending.
 const NAMES: &[&str] =
@@ -364,4 +364,64 @@ fn more_memories_follow_than_files_may_be_open() {
     assert!(!s.vault().join("user/n").exists());
     few("undo --yes");
     assert_eq!(s.git(&["status", "--short"]), "");
+}
+
+#[test]
+fn nothing_leaves_the_memory_without_a_word() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    let config = s.read(".runebook/config.yaml").replace("ignore: []", "");
+    s.write(".runebook/config.yaml", format!("{config}\nignore: ['drafts/**', '*.tmp.md']\n"));
+    s.write(".gitignore", "/scratch/\nout/*.md\n");
+    s.write("resources/a.md", "# A\n\n[b](b.md)\n");
+    s.write("resources/b.md", "# B\n");
+    s.write("project/out.md", "# Out\n");
+    s.write("project/old/c.md", "# C\n");
+    s.write("scratch/s.md", "# S\n");
+    s.write(".hidden/h.md", "# H\n");
+    s.git(&["add", "-A"]);
+    s.git(&["commit", "-qm", "Notes"]);
+    let at = |refused: Run, words: &str| {
+        let refused = refused.fails(2);
+        assert!(
+            refused.err.contains("no part of the memory") && refused.err.contains(words),
+            "{}",
+            refused.err
+        );
+        assert!(refused.err.contains("hint: choose another place"), "{}", refused.err);
+    };
+    let before = s.git(&["status", "--porcelain"]);
+    for (to, why) in [
+        (".hidden/", "begin with a dot"),
+        ("resources/.a.md", "begin with a dot"),
+        ("scratch/", "git ignores it"),
+        ("out/a.md", "git ignores it"),
+        ("drafts/a", "`ignore` in .runebook/config.yaml"),
+        ("resources/a.tmp.md", "`ignore` in .runebook/config.yaml"),
+    ] {
+        at(s.run(&["mv", "resources/a.md", to]), why);
+        at(s.run(&["mv", "-n", "resources/a.md", to]), why);
+        let new = if to.ends_with('/') { format!("{to}new.md") } else { to.replace("a.", "new.") };
+        at(s.run(&["new", &new, "--body", "x"]), why);
+        at(s.run(&["remember", "Something else", "--write", "--at", &new]), why);
+    }
+    at(s.run(&["mv", "resources", ".resources"]), "begin with a dot");
+    at(s.run(&["mv", "project", "scratch/project"]), "scratch/project/");
+    at(s.run(&["mv", "project", "out"]), "out/out.md");
+    assert_eq!(s.git(&["status", "--porcelain"]), before);
+    // What is outside already is not held back, and anything may come in.
+    s.run(&["mv", "scratch/s.md", "scratch/t.md"]).ok();
+    s.run(&["mv", "scratch/t.md", "resources/t.md"]).ok();
+    s.run(&["mv", ".hidden/h.md", ".hidden/i.md"]).ok();
+    s.run(&["mv", "project", "resources/project"]).ok();
+    // A proposal's files are git's, so git's rules are no matter.
+    let id = s.run(&["propose", "new", "Elsewhere"]).ok().out.trim().to_owned();
+    for (to, why) in [(".hidden/", "begin with a dot"), ("drafts/a.md", "`ignore`")] {
+        at(s.run(&["propose", "mv", &id, "resources/a.md", to]), why);
+        let new = if to.ends_with('/') { format!("{to}new.md") } else { to.replace("a.", "new.") };
+        at(s.run(&["propose", "write", &id, &new, "--body", "x"]), why);
+    }
+    at(s.run(&["propose", "mv", &id, "resources", ".resources"]), "begin with a dot");
+    s.run(&["propose", "mv", &id, "resources/a.md", "scratch/a.md"]).ok();
+    s.run(&["propose", "write", &id, ".hidden/h.md", "--body", "What is there may change."]).ok();
 }

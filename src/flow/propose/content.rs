@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::moved::below;
 use super::{ProposeError, may_change, may_propose, putting, whole_file};
 use crate::flow::acting;
+use crate::flow::belongs;
 use crate::flow::branch::Branch;
 use crate::flow::events::advance;
 use crate::flow::locate;
@@ -177,6 +178,10 @@ pub fn write(
         let before = vault.repo.entry_at(branch.tree, &path)?;
         if before.is_some_and(|entry| entry.mode == mode::TREE) {
             return Err(ProposeError::Directory(uri.to_string()).into());
+        }
+        // Of hidden places agents are told that these are for people.
+        if before.is_none() && path.is_markdown() && (actor.is_person() || !path.is_hidden()) {
+            belongs::in_tree(vault, &path)?;
         }
         let verb = if before.is_some() { "Change" } else { "Add" };
         let subject = message.map_or_else(|| format!("{verb} {path}"), str::to_owned);

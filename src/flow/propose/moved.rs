@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::content::{Written, change, entry, entry_for, missing};
 use super::{ProposeError, may_propose, putting, whole_file};
 use crate::check::Tree as _;
+use crate::flow::belongs;
 use crate::flow::branch::Branch;
 use crate::flow::check::{GitTree, catalog};
 use crate::flow::heal::{self, Between, Healing, LeftLink, Moves, Plan, link_key};
@@ -78,8 +79,10 @@ pub fn mv(
             let at = |base: &VaultPath| if tail.is_empty() { Ok(base.clone()) } else { base.join(&tail) };
             changes.delete(at(&source)?);
             changes.changes.insert(at(&target)?, Change::Put(entry));
-            moved.push(at(&source)?);
+            moved.push((at(&source)?, at(&target)?));
         }
+        belongs::moved_in_tree(vault, &moved)?;
+        let moved: Vec<VaultPath> = moved.into_iter().map(|(old, _)| old).collect();
         let mut healing = Healing::default();
         if !keep_links {
             let plan = plan(vault, actor, branch, (&source, &target), &moved)?;

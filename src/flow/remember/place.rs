@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Near, RememberError, Request};
 use crate::check;
+use crate::flow::belongs;
 use crate::flow::own::{holds_everywhere, portable, type_of_place};
 use crate::flow::propose::may_propose;
 use crate::flow::reader::{Reader, Stands};
@@ -55,6 +56,9 @@ pub(super) fn find(
             holds_everywhere(&at.path)?;
         }
         let path = if file { at.path.clone() } else { named(reader, &at.path, title)? };
+        if !path.is_hidden() || actor.is_person() {
+            belongs::in_tree(reader.vault, &path)?;
+        }
         return Ok(Place { path, placed: Placed::Asked });
     }
     let governance = reader.vault.governance(reader.vault.main()?)?;

@@ -1,9 +1,10 @@
 //! What libgit2 must not open: it waits for a named pipe, as git itself does, wherever one stands in the place of a file
 //! that it reads. So those places are looked at first.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::{GitError, Repo, other};
+use super::{GitError, Repo, index_error, other};
 use crate::model::path::VaultPath;
 use crate::store::git_place;
 use crate::store::plain;
@@ -76,6 +77,28 @@ impl Repo {
             }
         }
         Ok(())
+    }
+
+    /// Those of some paths, of files that may not be there yet, which git's rules leave out. What git has in its index is
+    /// left out by none.
+    ///
+    /// # Errors
+    /// When something of git's cannot be read; [`GitError::Special`].
+    pub fn ignored(&self, paths: &[VaultPath]) -> Result<Vec<VaultPath>, GitError> {
+        let mut out = Vec::new();
+        let Some(root) = self.work_dir() else { return Ok(out) };
+        self.shared_rules_open()?;
+        let above: HashSet<VaultPath> = paths.iter().flat_map(VaultPath::ancestors).collect();
+        above.iter().try_for_each(|above| directory_opens(&root.join(above.as_str())))?;
+        let index = self.inner.index().map_err(index_error(self.git_dir(), "reading the index"))?;
+        for path in paths {
+            let at = Path::new(path.as_str());
+            let ignored = self.inner.is_path_ignored(at).map_err(other("reading .gitignore"))?;
+            if ignored && index.get_path(at, 0).is_none() {
+                out.push(path.clone());
+            }
+        }
+        Ok(out)
     }
 
     fn shared_rules_open(&self) -> Result<(), GitError> {
