@@ -295,3 +295,21 @@ fn a_file_that_an_attribute_gives_to_a_program_is_not_taken_as_it_is() {
     std::fs::rename(s.vault().join("resources/big.md"), s.vault().join("resources/plain.md")).unwrap();
     s.run(&["commit", "--all", "--message", "Plain"]).ok();
 }
+
+#[test]
+fn a_commit_of_many_files_shows_some_and_counts_the_rest() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    let write = |text: &str| (0..30).for_each(|n| s.write(&format!("resources/n{n:02}.md"), text));
+    write("# Note\n");
+    let run = s.run(&["commit", "-m", "Thirty"]).ok();
+    assert_eq!(run.out.lines().filter(|line| line.starts_with("A ")).count(), 20, "{}", run.out);
+    assert!(run.out.contains("n19.md\n  … and 10 more (-v shows all)\n"), "{}", run.out);
+    write("# Note\n\nmore\n");
+    assert_eq!(s.run(&["commit", "--json", "-m", "x"]).ok().json()["files"].as_array().unwrap().len(), 30);
+    write("# Note\n\nyet more\n");
+    let all = s.run(&["commit", "-v", "-m", "x"]).ok();
+    assert!(all.out.contains("M resources/n29.md") && !all.out.contains("more"), "{}", all.out);
+    let listed = s.run(&["ls", "resources"]).ok();
+    assert_eq!(listed.out.lines().count(), 30, "a listing lists all: {}", listed.out);
+}
