@@ -78,18 +78,22 @@ pub fn blob_checks(
     let mut seen = std::collections::HashSet::new();
     let mut findings = Vec::new();
     for record in records.iter().filter(|r| seen.insert((&r.path, r.new_mode, r.new_oid))) {
-        // One at a time: a branch may have introduced more than fits into memory.
-        let item = item(repo, record)?;
+        // One at a time: a branch may have introduced more than fits into memory. What was there before is no matter.
+        let item = item(repo, record, false)?;
         findings.extend(check::Run::new(&tree::Nothing, settings).item(&item));
     }
     Ok(check::sorted(findings))
 }
 
+/// What stood at a place before is read where it can matter: a file that is only removed could have been moved at most,
+/// and nothing is moved where nothing is new.
 fn items(repo: &Repo, records: &[DiffRecord]) -> Result<Vec<Item>, GitError> {
-    records.iter().map(|record| item(repo, record)).collect()
+    let some_new = records.iter().any(|record| record.old_mode == mode::NONE);
+    let with_before = |record: &DiffRecord| some_new || record.new_mode != mode::NONE;
+    records.iter().map(|record| item(repo, record, with_before(record))).collect()
 }
 
-fn item(repo: &Repo, record: &DiffRecord) -> Result<Item, GitError> {
+fn item(repo: &Repo, record: &DiffRecord, with_before: bool) -> Result<Item, GitError> {
     let blob = |of: u32, oid: Oid| match of {
         mode::FILE | mode::EXECUTABLE | mode::LINK => repo.blob(oid).map(Some),
         _ => Ok(None),
@@ -98,7 +102,7 @@ fn item(repo: &Repo, record: &DiffRecord) -> Result<Item, GitError> {
         place: Place::of(&record.path),
         mode: record.new_mode,
         new: record.old_mode == mode::NONE,
-        before: blob(record.old_mode, record.old_oid)?,
+        before: if with_before { blob(record.old_mode, record.old_oid)? } else { None },
         after: blob(record.new_mode, record.new_oid)?,
     })
 }

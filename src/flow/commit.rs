@@ -1,5 +1,6 @@
 //! A person's own commit on the approved branch.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -314,12 +315,13 @@ fn select(
     generated: &dyn Fn(&VaultPath) -> bool,
 ) -> Result<(Vec<Committed>, Vec<VaultPath>, Vec<Unread>), CommitError> {
     let (mut wanted, mut left, mut unread) = (Vec::new(), Vec::new(), Vec::new());
+    let all_named: HashSet<&VaultPath> = request.paths.iter().collect();
     for change in changes {
         if let Some(one) = Unread::of(&change) {
             leave(one, request, &mut unread)?;
             continue;
         }
-        let named = change.path.as_ref().is_some_and(|path| request.paths.contains(path));
+        let named = change.path.as_ref().is_some_and(|path| all_named.contains(path));
         let Some(path) = change.path.clone() else {
             if change.untracked || change.unseen.is_some() {
                 continue;

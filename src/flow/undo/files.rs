@@ -188,21 +188,24 @@ struct Write<'e> {
 /// may write a file several times.
 fn writes_of(effects: &[Effect]) -> BTreeMap<VaultPath, Vec<Write<'_>>> {
     let mut out: BTreeMap<VaultPath, Vec<Write<'_>>> = BTreeMap::new();
-    for (at, effect) in effects.iter().enumerate().rev() {
-        if let Effect::File { path, before, after, patch } = effect {
-            let write = Write { before: *before, after: *after, patch };
-            out.entry(moved_on(path, &effects[at + 1..])).or_default().push(write);
+    // The moves that came later, the last one first.
+    let mut moves: Vec<(&VaultPath, &VaultPath)> = Vec::new();
+    for effect in effects.iter().rev() {
+        match effect {
+            Effect::File { path, before, after, patch } => {
+                let write = Write { before: *before, after: *after, patch };
+                out.entry(moved_on(path, &moves)).or_default().push(write);
+            }
+            Effect::Moved { from, to } => moves.push((from, to)),
+            _ => {}
         }
     }
     out
 }
 
-/// Where a file stands after moves that came later.
-fn moved_on(path: &VaultPath, later: &[Effect]) -> VaultPath {
-    later.iter().fold(path.clone(), |path, effect| match effect {
-        Effect::Moved { from, to } => transplant(&path, from, to).unwrap_or(path),
-        _ => path,
-    })
+/// Where a file stands after moves, of which the last one stands first.
+fn moved_on(path: &VaultPath, moves: &[(&VaultPath, &VaultPath)]) -> VaultPath {
+    moves.iter().rev().fold(path.clone(), |path, (from, to)| transplant(&path, from, to).unwrap_or(path))
 }
 
 fn is_there(root: &Path, path: &VaultPath) -> Result<bool, Fault> {

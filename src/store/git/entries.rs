@@ -9,20 +9,24 @@ use crate::model::change::{Entry, mode};
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
 
-/// From how many entries on a tree is remembered.
+/// How many entries make a tree wide.
 const WIDE: usize = 512;
 
-/// How many trees are remembered.
-const KEPT: usize = 4;
+/// How many wide trees are remembered.
+const KEPT_WIDE: usize = 4;
+
+/// How many trees are remembered in all: those on the way to a file, mostly.
+const KEPT: usize = 16;
 
 type ByName = Rc<HashMap<Vec<u8>, Entry>>;
 
-/// The wide trees that were asked last, the last one behind. Whoever asks for each file of a directory would read its
-/// tree once a file, and with tens of thousands of files in it that takes minutes. A tree never changes.
+/// The trees that were asked last, the last one behind. Whoever asks for each file of a vault, in the order of their
+/// paths, would read and take apart every tree on the way once a file, and with tens of thousands of files that takes
+/// minutes. A tree never changes.
 #[derive(Default)]
-pub(super) struct Wide(RefCell<Vec<(Oid, ByName)>>);
+pub(super) struct Asked(RefCell<Vec<(Oid, ByName)>>);
 
-impl Wide {
+impl Asked {
     fn get(&self, tree: Oid) -> Option<ByName> {
         let mut kept = self.0.borrow_mut();
         let at = kept.iter().position(|(oid, _)| *oid == tree)?;
@@ -34,6 +38,11 @@ impl Wide {
 
     fn keep(&self, tree: Oid, entries: ByName) {
         let mut kept = self.0.borrow_mut();
+        let is_wide = |entries: &ByName| entries.len() >= WIDE;
+        if is_wide(&entries) && kept.iter().filter(|(_, kept)| is_wide(kept)).count() >= KEPT_WIDE {
+            let oldest = kept.iter().position(|(_, kept)| is_wide(kept));
+            oldest.map(|at| kept.remove(at));
+        }
         if kept.len() >= KEPT {
             kept.remove(0);
         }
@@ -65,16 +74,12 @@ impl Repo {
 
     /// The entry of a tree that has a name.
     fn entry_in(&self, tree: Oid, name: &[u8]) -> Result<Option<Entry>, GitError> {
-        if let Some(entries) = self.wide.get(tree) {
+        if let Some(entries) = self.asked.get(tree) {
             return Ok(entries.get(name).copied());
         }
-        let entries = self.tree(tree)?;
-        if entries.len() < WIDE {
-            return Ok(entries.into_iter().find(|(own, _)| own == name).map(|(_, entry)| entry));
-        }
-        let entries: ByName = Rc::new(entries.into_iter().collect());
+        let entries: ByName = Rc::new(self.tree(tree)?.into_iter().collect());
         let found = entries.get(name).copied();
-        self.wide.keep(tree, entries);
+        self.asked.keep(tree, entries);
         Ok(found)
     }
 
@@ -97,27 +102,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wide_tree_is_read_once() {
+    fn a_tree_is_read_once() {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repo::init(dir.path(), "main").unwrap();
         let oid = repo.write_blob(b"x").unwrap();
-        let path = |at: usize| VaultPath::parse(&format!("a/{at}.md")).unwrap();
+        let path = |directory: &str, at: usize| VaultPath::parse(&format!("{directory}/{at}.md")).unwrap();
         let file = Entry { mode: mode::FILE, oid };
         let mut changes = crate::model::change::ChangeSet::default();
-        (0..WIDE).for_each(|at| changes.write(path(at), b"x".to_vec()));
+        (0..WIDE).for_each(|at| changes.write(path("a", at), b"x".to_vec()));
+        (0..3).for_each(|at| changes.write(path("b", at), b"x".to_vec()));
         let root = repo.write_tree(None, &changes).unwrap();
-        let wide = repo.entry_at(root, &VaultPath::parse("a").unwrap()).unwrap().unwrap().oid;
-        assert_eq!(repo.entry_at(root, &path(0)).unwrap(), Some(file));
+        let tree_at =
+            |name: &str| repo.entry_at(root, &VaultPath::parse(name).unwrap()).unwrap().unwrap().oid;
+        let (wide, narrow) = (tree_at("a"), tree_at("b"));
+        assert_eq!(repo.entry_at(root, &path("b", 0)).unwrap(), Some(file));
+        assert_eq!(repo.entry_at(root, &path("a", 0)).unwrap(), Some(file));
         let hex = wide.to_string();
         let object = dir.path().join(".git/objects").join(&hex[..2]).join(&hex[2..]);
         std::fs::remove_file(object).unwrap();
-        assert_eq!(repo.entry_at(root, &path(WIDE - 1)).unwrap(), Some(file));
-        assert_eq!(repo.entry_at(root, &path(WIDE)).unwrap(), None);
+        assert_eq!(repo.entry_at(root, &path("a", WIDE - 1)).unwrap(), Some(file));
+        assert_eq!(repo.entry_at(root, &path("a", WIDE)).unwrap(), None);
         assert!(repo.files(wide).is_err(), "the object is gone");
-        // What is not asked for is let go of.
-        for at in 0..KEPT {
-            repo.wide.keep(Oid([u8::try_from(at).unwrap(); 20]), Rc::default());
-        }
-        assert!(repo.entry_at(root, &path(0)).is_err());
+        // What is not asked for is let go of: wide ones early, all at some time. Small ones libgit2 itself keeps.
+        let fill = |entries: ByName, trees: std::ops::Range<usize>| {
+            for at in trees {
+                repo.asked.keep(Oid([u8::try_from(at).unwrap(); 20]), Rc::clone(&entries));
+            }
+        };
+        let many = (0..WIDE).map(|at| (at.to_string().into_bytes(), file)).collect();
+        fill(Rc::new(many), 0..KEPT_WIDE);
+        assert!(repo.entry_at(root, &path("a", 0)).is_err());
+        assert!(repo.asked.get(narrow).is_some_and(|entries| entries.len() == 3));
+        fill(Rc::default(), KEPT_WIDE..KEPT_WIDE + KEPT);
+        assert!(repo.asked.get(narrow).is_none());
     }
 }

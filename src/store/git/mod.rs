@@ -230,7 +230,7 @@ fn from_git(oid: git2::Oid) -> Oid {
 pub struct Repo {
     inner: git2::Repository,
     commits: RefCell<HashMap<Oid, std::rc::Rc<Commit>>>,
-    wide: entries::Wide,
+    asked: entries::Asked,
 }
 
 impl std::fmt::Debug for Repo {
@@ -328,7 +328,7 @@ impl Repo {
                 "run `git fetch --unshallow`",
             );
         }
-        Ok(Repo { inner, commits: RefCell::default(), wide: entries::Wide::default() })
+        Ok(Repo { inner, commits: RefCell::default(), asked: entries::Asked::default() })
     }
 
     /// The git directory of this work tree.

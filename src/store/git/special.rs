@@ -69,8 +69,10 @@ impl Repo {
         if whole {
             return all_open(root);
         }
+        // Many files share their directories.
+        let above: HashSet<VaultPath> = below.iter().flat_map(VaultPath::ancestors).collect();
+        above.iter().try_for_each(|above| directory_opens(&root.join(above.as_str())))?;
         for path in below {
-            path.ancestors().try_for_each(|above| directory_opens(&root.join(above.as_str())))?;
             let at = root.join(path.as_str());
             if at.symlink_metadata().is_ok_and(|data| data.is_dir()) {
                 all_open(&at)?;
