@@ -309,11 +309,14 @@ fn with_layers<T>(
 }
 
 /// What is committed, what new files are left alone because nobody asked for them, and what cannot be looked at.
+type Selected = (Vec<Committed>, Vec<VaultPath>, Vec<Unread>);
+
+/// Sorts out what changed.
 fn select(
     changes: Vec<WorkChange>,
     request: &Request,
     generated: &dyn Fn(&VaultPath) -> bool,
-) -> Result<(Vec<Committed>, Vec<VaultPath>, Vec<Unread>), CommitError> {
+) -> Result<Selected, CommitError> {
     let (mut wanted, mut left, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     let all_named: HashSet<&VaultPath> = request.paths.iter().collect();
     for change in changes {
