@@ -73,6 +73,7 @@ pub fn doctor(env: &Env, from: &Path, asked: Option<&str>) -> Result<Report, Fau
             locks(&vault, &mut report);
             index(&vault, &mut report);
             watcher(&vault, &mut report);
+            super::models::examine(&vault, &mut report);
             super::foreign::hooks(&vault, &mut report);
             files(&vault, &mut report);
             env.go_on()?;

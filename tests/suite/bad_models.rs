@@ -313,3 +313,55 @@ fn embedding_that_is_stopped_or_killed_goes_on_where_it_was() {
         "{status}"
     );
 }
+
+#[test]
+fn status_and_doctor_see_what_find_cannot_use() {
+    let Some((model, runtime)) = real_model() else { return };
+    let sandbox = brought(&model, &runtime);
+    let unusable = |doctor: &serde_json::Value| {
+        let mut findings = doctor["findings"].as_array().expect("findings").iter();
+        findings.any(|finding| finding["rule"] == "model.unusable")
+    };
+    let told = |why: &str, next: &str| {
+        for verb in ["status", "doctor"] {
+            let run = sandbox.run(&[verb]);
+            for said in ["search is by words alone", why, next] {
+                assert!(run.out.contains(said), "{verb}: {said}: {}{}", run.out, run.err);
+            }
+        }
+        let status = sandbox.run(&["status", "--json"]).ok().json();
+        assert!(status["meaning"]["model"].is_null(), "{status}");
+        let doctor = sandbox.run(&["doctor", "--json"]).fails(1).json();
+        assert!(unusable(&doctor), "{doctor}");
+    };
+    let whole = || {
+        let doctor = sandbox.run(&["doctor", "--json"]).ok().json();
+        assert!(!unusable(&doctor), "{doctor}");
+        assert!(sandbox.run(&["status"]).ok().out.contains("texts embedded"));
+    };
+    sandbox.run(&["commit", "-m", "Cats and taxes"]).ok();
+    whole();
+    for name in ["model.onnx", "tokenizer.json"] {
+        let at = data(&sandbox).join("models/e5-small").join(name);
+        let good = std::fs::read(&at).unwrap();
+        std::fs::write(&at, &good[..good.len() / 2]).unwrap();
+        told(name, "--replace");
+        std::fs::remove_file(&at).unwrap();
+        told(name, "--replace");
+        std::fs::write(&at, good).unwrap();
+        whole();
+    }
+    // The library that a person names for one run, and that is none or not there.
+    let text_file = sandbox.home().join("no-library.so");
+    std::fs::write(&text_file, "text").unwrap();
+    for library in [text_file, sandbox.home().join("missing.so")] {
+        for verb in ["status", "doctor"] {
+            let mut command = sandbox.command(env!("CARGO_BIN_EXE_runebook"));
+            let output = command.env("ORT_DYLIB_PATH", &library).arg(verb).output().expect("it runs");
+            let run = Run::of(output);
+            for said in ["search is by words alone", text(&library), "runebook model runtime PATH"] {
+                assert!(run.out.contains(said), "{verb}: {said}: {}{}", run.out, run.err);
+            }
+        }
+    }
+}

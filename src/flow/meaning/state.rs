@@ -148,7 +148,8 @@ pub fn catch_up(vault: &Vault<'_>, progress: &dyn Progress) -> Result<Embedded, 
 /// # Errors
 /// When the index or the vectors cannot be read.
 pub fn state(vault: &Vault<'_>) -> Result<MeaningState, Fault> {
-    let choice = match models::choose(vault.env, Some(&vault.config)) {
+    let chosen = models::choose(vault.env, Some(&vault.config));
+    let choice = match chosen.and_then(|choice| choice.seems_whole().map(|()| choice)) {
         Ok(choice) => choice,
         Err(reason) => return Ok(MeaningState::without(&reason)),
     };

@@ -134,6 +134,16 @@ impl Choice {
         self.directory.description.fingerprint()
     }
 
+    /// Whether it could be loaded, as far as that is seen without loading it: its files have the sizes that they had,
+    /// and a runtime that is named alone is there.
+    ///
+    /// # Errors
+    /// When it could not.
+    pub fn seems_whole(&self) -> Result<(), Unavailable> {
+        self.directory.check_sizes()?;
+        Ok(self.runtime.seems_there()?)
+    }
+
     /// Loads it.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 mod bring;
 mod choose;
 mod error;
+mod examine;
 mod guess;
 mod install;
 mod list;
@@ -18,6 +19,7 @@ mod trial;
 pub use bring::{Import, Imported, import, register};
 pub use choose::{Choice, ChosenBy, Unavailable, choose, runtime};
 pub use error::ModelError;
+pub(super) use examine::examine;
 pub use guess::Said;
 pub use install::install;
 pub use list::{Installed, Listed, RuntimeState, list};

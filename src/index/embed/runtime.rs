@@ -44,6 +44,14 @@ impl Runtime {
         self.files.iter().find(|path| path.is_file()).map(PathBuf::as_path)
     }
 
+    /// Whether the library may be there: what the system would have to look for may.
+    ///
+    /// # Errors
+    /// When it is nowhere.
+    pub fn seems_there(&self) -> Result<(), EmbedError> {
+        if self.file().is_some() || !self.names.is_empty() { Ok(()) } else { Err(self.nowhere()) }
+    }
+
     /// Loads the library, if this process has none yet, and tells its version.
     ///
     /// # Errors
@@ -74,8 +82,12 @@ impl Runtime {
                 found => return Ok((found?, PathBuf::from(name))),
             }
         }
+        Err(self.nowhere())
+    }
+
+    fn nowhere(&self) -> EmbedError {
         let files = self.files.iter().map(|path| path.display().to_string());
-        Err(EmbedError::NoRuntime(files.chain(self.names.iter().cloned()).collect()))
+        EmbedError::NoRuntime(files.chain(self.names.iter().cloned()).collect())
     }
 }
 
