@@ -3,8 +3,16 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a question stands: Ctrl-C is then an answer, and ends the program at once.
+/// Whether a person or another program is waited for: Ctrl-C then ends the program at once.
 pub(crate) static ASKING: AtomicBool = AtomicBool::new(false);
+
+/// Does what waits for a person or another program.
+pub(crate) fn waiting<T>(wait: impl FnOnce() -> T) -> T {
+    ASKING.store(true, Ordering::Relaxed);
+    let came = wait();
+    ASKING.store(false, Ordering::Relaxed);
+    came
+}
 
 /// What came of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +33,7 @@ pub(crate) fn confirm(question: &str) -> Answer {
     let mut stderr = io::stderr();
     let asked = write!(stderr, "{} [y/N] ", super::output::printable(question)).and_then(|()| stderr.flush());
     let mut line = String::new();
-    ASKING.store(true, Ordering::Relaxed);
-    let read = io::stdin().read_line(&mut line);
-    ASKING.store(false, Ordering::Relaxed);
+    let read = waiting(|| io::stdin().read_line(&mut line));
     if asked.is_err() || read.is_err() {
         return Answer::Nobody;
     }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::output::{Output, Tone};
 use super::progress::Bar;
-use super::{Done, Session};
+use super::{Done, Session, given};
 use crate::flow::eval::arms::Arm;
 use crate::flow::eval::{self, EvalAnswer, EvalRequest, Summary};
 use crate::model::fault::Fault;
@@ -54,7 +54,7 @@ Examples:
   runebook eval cases.yaml --arm text --k 5 -v
   runebook eval cases.yaml --json | jq '.arms[] | {arm, ndcg: .all.measures.ndcg}'")]
 pub(crate) struct Args {
-    /// The file of cases (YAML)
+    /// The file of cases (YAML); `-`: standard input
     #[arg(value_name = "CASES")]
     file: PathBuf,
     /// How many answers are looked at
@@ -75,10 +75,14 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         AskedArm::All => vec![Arm::Text, Arm::Dense, Arm::Fused],
     });
     // The file stands where the person stands, and may be no part of the vault.
+    let text = given::text(Some(&args.file), session, eval::MOST_BYTES)?;
     let at = session.directory().join(&args.file);
     let file = at.strip_prefix(&session.env.current_dir).map_or(at.clone(), PathBuf::from);
+    let file =
+        if args.file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
     let k = usize::try_from(args.k).unwrap_or(10);
-    let request = EvalRequest { file: &file, k, arms, acting: session.globals.acting.as_deref() };
+    let request =
+        EvalRequest { file: &file, text: &text, k, arms, acting: session.globals.acting.as_deref() };
     let bar = Bar::new(session);
     let answer = eval::eval(&vault, &request, &bar)?;
     for note in answer.freshness.notes.iter().chain(&answer.notes) {

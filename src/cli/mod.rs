@@ -16,6 +16,7 @@ mod doctor;
 mod edit;
 mod eval;
 mod find;
+mod given;
 mod glob;
 mod graph;
 mod grep;

@@ -1,11 +1,11 @@
 //! `runebook new`.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 
 use super::output::Tone;
-use super::{Done, Session, edit};
+use super::{Done, Session, edit, given};
 use crate::flow::{locate, own};
-use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::fault::Fault;
 use crate::model::front_matter::MemoryType;
 
 /// The arguments of `runebook new`.
@@ -66,16 +66,6 @@ impl From<TypeName> for MemoryType {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("reading the text from standard input: {0}")]
-pub(super) struct StdinError(pub(super) std::io::Error);
-
-impl Explain for StdinError {
-    fn kind(&self) -> Kind {
-        Kind::Failed
-    }
-}
-
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     own::person(&vault, session.globals.acting.as_deref(), "new")?;
@@ -84,8 +74,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         Some(body) => Some(body),
         None if args.edit || std::io::stdin().is_terminal() => None,
         None => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(StdinError)?;
+            let text = given::text(None, session, given::MOST)?;
             Some(text).filter(|text| !text.trim().is_empty())
         }
     };

@@ -1,13 +1,11 @@
 //! `runebook remember`.
 
-use std::io::Read as _;
-
-use super::new::{StdinError, TypeName};
+use super::new::TypeName;
 use super::output::{Tone, printable};
 use super::progress::Bar;
 use super::propose::{actor_of, findings, tone};
-use super::{Done, Session};
-use crate::flow::remember::{LONGEST, Placed, Remembered, Request, remember};
+use super::{Done, Session, given};
+use crate::flow::remember::{Placed, Remembered, Request, remember};
 use crate::flow::{locate, own};
 use crate::model::fault::Fault;
 use crate::model::front_matter::MemoryType;
@@ -65,15 +63,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         own::person(&vault, session.globals.acting.as_deref(), "remember --write")?;
     }
     let actor = actor_of(session, &vault)?;
-    let text = if args.text == "-" {
-        let mut text = String::new();
-        // One byte more than is taken, so that too much is noticed.
-        let mut input = std::io::stdin().take(LONGEST as u64 + 1);
-        input.read_to_string(&mut text).map_err(StdinError)?;
-        text
-    } else {
-        args.text
-    };
+    let text = if args.text == "-" { given::text(None, session, given::MOST)? } else { args.text };
     let at = match &args.at {
         Some(at) => {
             let mut uri = locate::place(&vault, at, &session.directory())?;

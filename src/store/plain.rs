@@ -93,14 +93,40 @@ pub fn read_text(at: impl AsRef<Path>) -> io::Result<String> {
 /// # Errors
 /// As [`read`], and when it is larger than `most` bytes.
 pub fn read_bounded(at: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(at)?;
+    bounded(open(at)?, most)
+}
+
+fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    no_more_than(bytes, most)
+}
+
+/// The bytes, unless there are more than `most`.
+///
+/// # Errors
+/// When there are.
+pub fn no_more_than(bytes: Vec<u8>, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > most {
         let why = format!("it has more than {most} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(bytes)
+}
+
+/// As [`read_bounded`], of a file that a person named on the command line: what the shell has opened for this program is
+/// read whatever it is. `<(…)` is that, under a name like `/dev/fd/63`.
+///
+/// # Errors
+/// As [`read_bounded`].
+pub fn read_given(at: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+    let at = at.as_ref();
+    let directory = at.parent().unwrap_or(at);
+    let opened = ["/dev/fd", "/proc/self/fd"].iter().any(|fds| directory == Path::new(fds));
+    if opened || at == Path::new("/dev/stdin") {
+        return bounded(File::open(at)?, most);
+    }
+    read_bounded(at, most)
 }
 
 /// As [`read_bounded`], as text.

@@ -32,16 +32,16 @@ const UNSAFE: &str = "src/index/vectors/map.rs";
 /// What opens whatever stands at a place: a named pipe is waited for.
 const OPENERS: &str = r"\bfs::read(_to_string)?\(|\bFile::open\(([^d]|d[^i])";
 
-/// Who may: the one that looks first, those who open only what `flow` looked at, one that reads the system's own file,
-/// and those who are given a file by name, where a pipe is meant.
-const OPENING: &[&str] = &[
-    "src/store/plain.rs",
-    "src/catalog/",
-    "src/index/",
-    "src/watch/filesystem.rs",
-    "src/cli/propose/write.rs",
-    "src/flow/eval/mod.rs",
-];
+/// Who may: the one that looks first, those who open only what `flow` looked at, and one that reads the system's own
+/// file.
+const OPENING: &[&str] = &["src/store/plain.rs", "src/catalog/", "src/index/", "src/watch/filesystem.rs"];
+
+/// What reads standard input, which may be without an end.
+const HEARERS: &str =
+    r"\bstdin\(\)(\.lock\(\))?\.(read|take|bytes|lines|split)|\bread_to_string\(.*\bstdin\(\)";
+
+/// Who may: the one that sets a limit and lets Ctrl-C through, the one that asks, and what git calls.
+const HEARING: &[&str] = &["src/cli/given.rs", "src/cli/ask.rs", "src/cli/hooks.rs"];
 
 /// The most lines of a file.
 const MOST_LINES: usize = 500;
@@ -183,6 +183,9 @@ fn faults(file: &str, text: &str, ranks: &BTreeMap<String, u32>) -> Vec<String> 
         if !OPENING.iter().any(|home| file.starts_with(home)) && pattern(OPENERS).is_match(row) {
             fault(line, "opens what may be no plain file; `store::plain` looks first".to_owned());
         }
+        if !HEARING.contains(&file) && pattern(HEARERS).is_match(row) {
+            fault(line, "reads standard input without a limit; `cli::given` sets one".to_owned());
+        }
         if !DOOR_KEEPERS.contains(&file) && pattern(DOORS).is_match(row) {
             fault(line, "reads clock, chance or environment outside model::clock".to_owned());
         }
@@ -250,6 +253,11 @@ fn the_scanner_sees_what_is_forbidden() {
     assert!(finds("src/check/a.rs", "let t = std::env::var(\"HOME\");").contains("environment"));
     assert!(finds("src/flow/a.rs", "let t = std::fs::read(&at);").contains("plain file"));
     assert!(finds("src/store/a.rs", "let t = File::open(at)?;").contains("plain file"));
+    // Also where a file is named on the command line.
+    for file in ["src/cli/propose/write.rs", "src/flow/eval/mod.rs", "src/cli/a.rs"] {
+        assert!(finds(file, "let t = std::fs::read_to_string(&at);").contains("plain file"));
+        assert!(finds(file, "let t = std::io::stdin().read_to_end(&mut bytes);").contains("without a limit"));
+    }
     assert!(finds("src/flow/a.rs", "#[allow(dead_code)]\nfn f() {}").contains(":1: silences"));
     assert!(finds("src/flow/a.rs", "#[cfg(test)]\nmod tests {\n    #[ignore]\n}").contains(":3: silences"));
     assert!(finds("src/flow/a.rs", &"fn f() {}\n".repeat(501)).contains("501 lines"));

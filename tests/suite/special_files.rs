@@ -275,3 +275,75 @@ fn a_folder_of_notes_with_pipes_becomes_a_vault() {
     let said = run(&s, &["find", "window"]);
     assert!(said.out.contains("a/one.md"), "{} {}", said.out, said.err);
 }
+
+/// What a shell line says, ended when it waits.
+#[track_caller]
+fn shell(s: &Sandbox, line: &str) -> Said {
+    let mut command = s.command("timeout");
+    let runebook = env!("CARGO_BIN_EXE_runebook");
+    command.args(["-s", "KILL", "60", "bash", "-c", line]).env("RUNEBOOK", runebook).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Said { status: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+#[test]
+fn a_pipe_or_a_device_that_is_named_on_the_command_line() {
+    let s = vault();
+    pipe(&s, "../pipe");
+    std::os::unix::fs::symlink("/dev/zero", s.home().join("zero")).unwrap();
+    s.run(&["propose", "new", "Seats"]).ok();
+    let cases = "cases:\n- id: one\n  query: window\n  relevant: [user/a/one.md]\n";
+    std::fs::write(s.home().join("cases.yaml"), cases).unwrap();
+    for (at, what) in [("../pipe", "a named pipe"), ("../zero", "a device")] {
+        for args in [&["eval", at][..], &["propose", "write", "user/a/new.md", "--file", at]] {
+            let said = run(&s, args);
+            assert_eq!(said.status, 2, "{args:?}: {}", said.err);
+            assert!(said.err.contains(what) && said.err.contains("standard input"), "{args:?}: {}", said.err);
+        }
+    }
+    // What the shell opened is meant, and so is `-`; neither is read without an end.
+    for (line, status, says) in [
+        ("$RUNEBOOK eval <(cat ../cases.yaml)", 0, ""),
+        ("$RUNEBOOK eval - < ../cases.yaml", 0, ""),
+        ("cat ../cases.yaml | $RUNEBOOK eval /dev/stdin", 0, ""),
+        ("$RUNEBOOK propose write user/a/new.md --file <(echo '# New')", 0, ""),
+        ("echo '# Newer' | $RUNEBOOK propose write user/a/new.md --file -", 0, ""),
+        ("echo '# Newest' | $RUNEBOOK propose write user/a/new.md", 0, ""),
+        ("$RUNEBOOK eval - < /dev/zero", 2, "more than"),
+        ("$RUNEBOOK eval <(cat /dev/zero)", 2, "more than"),
+        ("$RUNEBOOK propose write user/a/new.md < /dev/zero", 2, "more than"),
+        ("$RUNEBOOK new user/a/newer.md < /dev/zero", 2, "more than"),
+        ("$RUNEBOOK remember - < /dev/zero", 2, "more than"),
+    ] {
+        let said = shell(&s, line);
+        assert_eq!(said.status, status, "{line}: {}{}", said.out, said.err);
+        assert!(said.err.contains(says), "{line}: {}", said.err);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_what_waits_for_its_input() {
+    let s = vault();
+    s.run(&["propose", "new", "Seats"]).ok();
+    for args in [&["eval", "-"][..], &["new", "user/a/x.md"], &["propose", "write", "user/a/x.md"]] {
+        let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
+        let mut child = command.args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // Once: the second one ends everything.
+        std::thread::sleep(Duration::from_secs(1));
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if since.elapsed() > PATIENCE {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{args:?} waits");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(!status.success(), "{args:?}");
+    }
+}

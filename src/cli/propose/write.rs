@@ -1,15 +1,14 @@
 //! The subcommands that change a proposal's files.
 
-use std::io::Read as _;
 use std::path::PathBuf;
 
 use super::actor_of;
 use super::print;
-use crate::cli::{Done, Session};
+use crate::cli::{Done, Session, given};
 use crate::flow::proposals::named_by;
 use crate::flow::propose::{self, Edit, Parts, Written};
 use crate::flow::vault::Vault;
-use crate::model::fault::{Explain, Fault, Kind};
+use crate::model::fault::{Fault, Kind};
 use crate::model::id::ProposalId;
 use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
@@ -163,20 +162,6 @@ pub(super) struct FromWorktreeArgs {
     submit: bool,
 }
 
-/// The content cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("reading the content from {from}: {why}")]
-struct ContentError {
-    from: String,
-    why: std::io::Error,
-}
-
-impl Explain for ContentError {
-    fn kind(&self) -> Kind {
-        if self.why.kind() == std::io::ErrorKind::NotFound { Kind::Usage } else { Kind::Failed }
-    }
-}
-
 /// Whether a text can be meant as nothing but a proposal: a whole name, or no path.
 fn looks_like_id(text: &str) -> bool {
     text.parse::<ProposalId>().is_ok() || !text.contains(['/', '.'])
@@ -194,21 +179,12 @@ pub(crate) fn place(session: &Session<'_>, vault: &Vault<'_>, text: &str) -> Res
     crate::flow::locate::place(vault, text, &session.directory())
 }
 
-fn content(args: &WriteArgs, session: &Session<'_>) -> Result<Vec<u8>, ContentError> {
+fn content(args: &WriteArgs, session: &Session<'_>) -> Result<Vec<u8>, Fault> {
     if let Some(body) = &args.body {
         let end = if body.ends_with('\n') { "" } else { "\n" };
         return Ok(format!("{body}{end}").into_bytes());
     }
-    let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
-    let mut bytes = Vec::new();
-    let (read, from) = match file {
-        Some(file) => {
-            let file = session.directory().join(file);
-            (std::fs::read(&file).map(|read| bytes = read), file.display().to_string())
-        }
-        None => (std::io::stdin().read_to_end(&mut bytes).map(|_| ()), "standard input".to_owned()),
-    };
-    read.map(|()| bytes).map_err(|why| ContentError { from, why })
+    given::bytes(args.file.as_deref(), session, given::MOST)
 }
 
 fn done(session: &mut Session<'_>, written: &Written) -> Done {

@@ -10,19 +10,11 @@ use crate::model::path::VaultPath;
 use crate::model::uri::{SCHEME, Uri};
 
 /// The most bytes of a file of cases.
-pub(super) const MOST_BYTES: u64 = 32 << 20;
+pub const MOST_BYTES: u64 = 32 << 20;
 
 /// Why a file of cases cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CasesError {
-    /// It cannot be read.
-    #[error("reading {file}: {why}")]
-    Read {
-        /// The file.
-        file: String,
-        /// Why.
-        why: String,
-    },
     /// It is no file of cases.
     #[error("{file} is no file of cases: {why}")]
     Form {
@@ -43,7 +35,6 @@ impl Explain for CasesError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            CasesError::Read { .. } => "name a YAML file; `runebook eval --help` shows one".to_owned(),
             CasesError::Form { .. } => {
                 "schema/evaluation-cases.json says what it may hold; `runebook eval --help` shows one"
                     .to_owned()

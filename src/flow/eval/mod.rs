@@ -5,8 +5,6 @@ pub mod baseline;
 mod cases;
 pub mod metrics;
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,14 +18,16 @@ use crate::model::fault::Fault;
 use crate::model::path::VaultPath;
 
 use arms::{Answerer, Arm};
-pub use cases::CasesError;
+pub use cases::{CasesError, MOST_BYTES};
 use metrics::{Measures, mean, measure, percentile};
 
 /// What is asked of `eval`.
 #[derive(Debug, Clone)]
 pub struct EvalRequest<'a> {
-    /// The file of cases.
-    pub file: &'a Path,
+    /// What the file of cases is called, for errors.
+    pub file: &'a str,
+    /// What it says.
+    pub text: &'a str,
     /// How many answers of each arm are looked at.
     pub k: usize,
     /// Which arms answer; the baselines are held beside them.
@@ -118,17 +118,10 @@ pub fn eval(
     request: &EvalRequest<'_>,
     progress: &dyn Progress,
 ) -> Result<EvalAnswer, Fault> {
-    let file = request.file.display().to_string();
-    let failed = |why: String| CasesError::Read { file: file.clone(), why };
-    let size = std::fs::metadata(request.file).map_err(|why| failed(why.to_string()))?.len();
-    if size > cases::MOST_BYTES {
-        return Err(failed(format!("it has {size} bytes")).into());
-    }
-    let text = std::fs::read_to_string(request.file).map_err(|why| failed(why.to_string()))?;
     let access = reader::access(vault, request.acting, None)?;
     let freshness = sync::ensure(vault, progress)?;
     let paths: Vec<VaultPath> = Reader::new(vault, access.clone())?.all_paths()?.into_iter().collect();
-    let asked = cases::read(&file, &text, &paths)?;
+    let asked = cases::read(request.file, request.text, &paths)?;
     let questions: Vec<&str> = asked.iter().map(|one| one.case.query.as_str()).collect();
     let mut answerer = Answerer::open(vault, &questions)?;
     let mut arms = Vec::new();

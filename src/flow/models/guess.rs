@@ -8,6 +8,9 @@ use super::error::ModelError;
 use crate::model::embedding::{DESCRIPTION, Description, ModelName, Pooling, Prefixes};
 use crate::store::plain;
 
+/// No description and no settings of a model are longer.
+const MOST_BYTES: u64 = 16 << 20;
+
 /// What a person says of a model instead of its description.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
@@ -25,7 +28,7 @@ pub struct Said {
 /// both.
 pub(super) fn describe(directory: &Path, said: &Said) -> Result<Description, ModelError> {
     let path = directory.join(DESCRIPTION);
-    let mut description = match plain::read_text(&path) {
+    let mut description = match plain::read_small(&path, MOST_BYTES) {
         Ok(text) => serde_yaml::from_str(&text)
             .map_err(|why| ModelError::BadDescription { path: path.clone(), why: why.to_string() })?,
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => guess(directory, said)?,
@@ -83,7 +86,7 @@ fn guess(directory: &Path, said: &Said) -> Result<Description, ModelError> {
 }
 
 fn json(path: &Path) -> Result<Value, ModelError> {
-    let bytes = plain::read(path).map_err(ModelError::io("reading", path))?;
+    let bytes = plain::read_bounded(path, MOST_BYTES).map_err(ModelError::io("reading", path))?;
     serde_json::from_slice(&bytes)
         .map_err(|why| ModelError::BadDescription { path: path.to_owned(), why: why.to_string() })
 }

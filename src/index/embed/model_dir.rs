@@ -14,6 +14,9 @@ use crate::model::id::hex;
 /// No description is longer than so many bytes.
 const MOST_DESCRIPTION: u64 = 64 << 10;
 
+/// What is said of a pipe, a device or a directory.
+const NO_FILE: &str = "it is no file";
+
 /// A directory that holds a model whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelDir {
@@ -31,7 +34,7 @@ impl ModelDir {
     pub fn at(path: &Path) -> Result<ModelDir, EmbedError> {
         let at = path.join(DESCRIPTION);
         let wrong = |why: String| EmbedError::Description { path: at.clone(), why };
-        let text = match std::fs::File::open(&at) {
+        let text = match open(&at) {
             Ok(file) => {
                 let mut text = String::new();
                 file.take(MOST_DESCRIPTION)
@@ -58,6 +61,7 @@ impl ModelDir {
     pub fn read(&self) -> Result<BTreeMap<&'static str, Vec<u8>>, EmbedError> {
         std::thread::scope(|scope| {
             let read = move |name| {
+                self.check_size(name)?;
                 let bytes = self.bytes_of(name)?;
                 self.check(name, &bytes).map(|()| bytes)
             };
@@ -84,8 +88,11 @@ impl ModelDir {
         let Some(said) = self.description.files.get(name) else {
             return Err(self.bad(name, format!("{DESCRIPTION} does not name it")));
         };
-        let size =
-            std::fs::metadata(self.path.join(name)).map_err(|why| self.bad(name, why.to_string()))?.len();
+        let data = std::fs::metadata(self.path.join(name)).map_err(|why| self.bad(name, why.to_string()))?;
+        if !data.is_file() {
+            return Err(self.bad(name, NO_FILE.to_owned()));
+        }
+        let size = data.len();
         if size == said.bytes {
             Ok(said)
         } else {
@@ -123,6 +130,14 @@ impl ModelDir {
     fn bad(&self, name: &str, why: String) -> EmbedError {
         EmbedError::File { path: self.path.join(name), why }
     }
+}
+
+/// Opens what is a plain file. A named pipe would be waited for.
+fn open(at: &Path) -> std::io::Result<std::fs::File> {
+    if std::fs::metadata(at)?.is_file() {
+        return std::fs::File::open(at);
+    }
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, NO_FILE))
 }
 
 /// What a description says of a file with these bytes.
