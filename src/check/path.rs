@@ -6,7 +6,7 @@ use super::runner::{Sink, Subject};
 use super::{Case, Check, Occasion, Place};
 use crate::model::change::mode;
 use crate::model::finding::Severity;
-use crate::model::path::{MAX_SEGMENT, VaultPath, is_ignorable};
+use crate::model::path::{MAX_SEGMENT, VaultPath, bare, is_gits, is_ignorable};
 
 const fn case(name: &'static str, standing: Severity, about: &'static str) -> Case {
     Case { name, severity: Severity::Error, standing, about }
@@ -92,14 +92,6 @@ fn kind_of_entry(subject: &Subject<'_>, sink: &mut Sink<'_>) {
     sink.add("mode", None, format!("the entry is {kind}; memories are plain files"), Some(fix.to_owned()));
 }
 
-/// A segment as the most forgiving file system would read it: folded, without ignorable characters, without a
-/// stream's name behind a colon, without trailing dots and spaces.
-fn bare(segment: &str) -> String {
-    let Some(one) = VaultPath::from_disk(segment.as_bytes()) else { return String::new() };
-    let key = one.collision_key();
-    key.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).to_owned()
-}
-
 /// Names that mean something to git or to us.
 fn reserved(path: &VaultPath, sink: &mut Sink<'_>) {
     let segments: Vec<&str> = path.as_str().split('/').collect();
@@ -108,7 +100,7 @@ fn reserved(path: &VaultPath, sink: &mut Sink<'_>) {
         for part in segment.split('\\') {
             let last = depth + 1 == segments.len();
             match bare(part).as_str() {
-                ".git" | "git~1" => sink.add(
+                _ if is_gits(part) => sink.add(
                     "git",
                     None,
                     format!("`{}` is git's own name, or becomes it on some systems", segment.escape_debug()),

@@ -145,6 +145,7 @@ fn show(session: &mut Session<'_>, done: &Initialised, preset: PresetName, exist
     if let Some(found) = &done.found {
         show_found(out, found);
     }
+    out.unread(&done.unread);
     out.line(out.paint(Tone::Bold, "Next"));
     for command in next(done, existing) {
         out.line(format!("  {command}"));

@@ -7,6 +7,7 @@ use super::vault::Vault;
 use crate::model::change::mode;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::path::VaultPath;
+use crate::store::git::Unseen;
 use crate::store::walk::{WalkOptions, walk};
 
 /// What would be no part of the memory.
@@ -16,12 +17,22 @@ pub(super) struct LeftOut {
     /// Where it would stand.
     path: VaultPath,
     /// Why it is left out there.
-    why: &'static str,
+    why: Why,
 }
 
-const HIDDEN: &str = "names that begin with a dot are left out";
-const SETTINGS: &str = "`ignore` in .runebook/config.yaml leaves it out";
-const GIT: &str = "git ignores it";
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Why {
+    #[error("git keeps the name `{0}` for itself, on some systems at least, and no commit can hold it")]
+    Reserved(String),
+    #[error("{}", Unseen::TooDeep)]
+    TooDeep,
+    #[error("names that begin with a dot are left out")]
+    Hidden,
+    #[error("`ignore` in .runebook/config.yaml leaves it out")]
+    Settings,
+    #[error("git ignores it")]
+    Ignored,
+}
 
 impl Explain for LeftOut {
     fn kind(&self) -> Kind {
@@ -30,14 +41,16 @@ impl Explain for LeftOut {
 
     fn hint(&self) -> Option<String> {
         let mend = match self.why {
-            SETTINGS => "or mend `ignore`",
-            GIT => {
+            Why::Reserved(_) => return Some("choose another name".to_owned()),
+            Why::TooDeep => return Some("choose a place further up".to_owned()),
+            Why::Settings => "or mend `ignore`",
+            Why::Ignored => {
                 return Some(format!(
                     "choose another place, or mend the rule that `git check-ignore -v --no-index '{}'` names; what shall leave the memory is moved with your system's tools",
                     self.path
                 ));
             }
-            _ => "one without a dot",
+            Why::Hidden => "one without a dot",
         };
         Some(format!(
             "choose another place, {mend}; what shall leave the memory is moved with your system's tools"
@@ -45,10 +58,29 @@ impl Explain for LeftOut {
     }
 }
 
-fn left_out(taken: &Taken, path: &VaultPath) -> Option<&'static str> {
-    match path {
-        path if path.is_hidden() => Some(HIDDEN),
-        path => (!taken.takes(path, mode::FILE)).then_some(SETTINGS),
+/// Why no commit, or none of ours, can hold a file of that path.
+fn barred(path: &VaultPath) -> Option<Why> {
+    match path.gits_own() {
+        Some(name) => Some(Why::Reserved(name.to_owned())),
+        None => Unseen::is_too_deep(path).then_some(Why::TooDeep),
+    }
+}
+
+fn left_out(taken: &Taken, path: &VaultPath) -> Option<Why> {
+    barred(path).or_else(|| match path {
+        path if path.is_hidden() => Some(Why::Hidden),
+        path => (!taken.takes(path, mode::FILE)).then_some(Why::Settings),
+    })
+}
+
+/// That a commit can hold a new file, whatever it is.
+///
+/// # Errors
+/// [`LeftOut`].
+pub(super) fn storable(path: &VaultPath) -> Result<(), LeftOut> {
+    match barred(path) {
+        Some(why) => Err(LeftOut { path: path.clone(), why }),
+        None => Ok(()),
     }
 }
 
@@ -96,6 +128,8 @@ pub(super) fn moved(
     directory: bool,
 ) -> Result<(), Fault> {
     let root = vault.root()?;
+    // Also where it was no part of the memory before: a commit of everything would meet it.
+    storable(new)?;
     let files = if !directory {
         vec![old.clone()]
     } else if old.is_hidden() {
@@ -126,7 +160,7 @@ pub(super) fn moved(
 
 fn not_ignored(vault: &Vault<'_>, paths: &[VaultPath]) -> Result<(), Fault> {
     match vault.repo.ignored(paths)?.into_iter().next() {
-        Some(path) => Err(LeftOut { path, why: GIT }.into()),
+        Some(path) => Err(LeftOut { path, why: Why::Ignored }.into()),
         None => Ok(()),
     }
 }

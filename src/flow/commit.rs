@@ -270,7 +270,10 @@ fn stored(
 
 /// Leaves what cannot be looked at, unless it, or something in it, was named.
 fn leave(one: Unread, request: &Request, unread: &mut Vec<Unread>) -> Result<(), CommitError> {
-    if request.paths.iter().any(|path| path.is_within(&one.path)) {
+    let names = |path: &VaultPath| {
+        path.is_within(&one.path) || (path.gits_own().is_some() && one.path.is_within(path))
+    };
+    if request.paths.iter().any(names) {
         return Err(CommitError::Unread(one));
     }
     unread.push(one);

@@ -153,6 +153,12 @@ impl VaultPath {
         self.0.split('/').any(|segment| segment.starts_with('.'))
     }
 
+    /// The first of its names that git keeps for itself, in whatever disguise: no commit can hold it.
+    #[must_use]
+    pub fn gits_own(&self) -> Option<&str> {
+        self.0.split('/').find(|name| is_gits(name))
+    }
+
     /// One segment further down. The segment is checked as [`VaultPath::parse`] does.
     ///
     /// # Errors
@@ -186,6 +192,22 @@ impl VaultPath {
         let folded = caseless::default_case_fold_str(&shown.nfkc().collect::<String>());
         folded.nfkc().collect()
     }
+}
+
+/// A name as the most forgiving file system would read it: folded, without ignorable characters, without a stream's
+/// name behind a colon, without trailing dots and spaces.
+#[must_use]
+pub fn bare(name: &str) -> String {
+    let Some(one) = VaultPath::from_disk(name.as_bytes()) else { return String::new() };
+    let key = one.collision_key();
+    key.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).to_owned()
+}
+
+/// Whether a name is git's own, or becomes it on some system. `\` separates names on Windows, so what stands between
+/// counts too.
+#[must_use]
+pub fn is_gits(name: &str) -> bool {
+    name.split('\\').any(|part| matches!(bare(part).as_str(), ".git" | "git~1"))
 }
 
 /// Characters that a file system or an eye may skip: joiners, marks of direction, variation selectors, soft hyphen.
@@ -248,6 +270,30 @@ mod tests {
         assert_eq!(above, ["user/日记", "user", ""]);
         assert!(path.is_within(&VaultPath::parse("user").unwrap()));
         assert!(!path.is_within(&VaultPath::parse("use").unwrap()));
+    }
+
+    #[test]
+    fn names_that_git_keeps_for_itself() {
+        let of = |text: &str| VaultPath::from_disk(text.as_bytes()).unwrap().gits_own().map(str::to_owned);
+        for name in [
+            ".git",
+            ".GIT",
+            "git~1",
+            "GIT~1",
+            ".git.",
+            ".git ",
+            ".git. .",
+            ".git::$INDEX_ALLOCATION",
+            ".git:x",
+        ] {
+            assert_eq!(of(name).as_deref(), Some(name));
+            assert_eq!(of(&format!("a/{name}/x.md")).as_deref(), Some(name));
+        }
+        assert_eq!(of("a/.git\\x.md").as_deref(), Some(".git\\x.md"));
+        assert_eq!(of(".g\u{200C}it/x.md").as_deref(), Some(".g\u{200C}it"));
+        for name in [".gitignore", "git", "git~2", "a.git", "x:.git", ".git-notes", "git~1.md"] {
+            assert_eq!(of(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod merge;
 mod merge_driver;
 mod models;
 mod moves;
+mod names;
 mod near;
 mod propose;
 mod races;

@@ -167,7 +167,10 @@ pub fn remade<'p>(
             Standing::Wrong(wanted) => wanted,
             Standing::OtherVersion => file(generator, tree, &path)?,
         };
-        changes.changes.insert(path, wanted.map_or(Change::Delete, Change::Write));
+        // Beside what no commit can hold none is made; one that stands there goes away with it.
+        if wanted.is_none() || path.gits_own().is_none() {
+            changes.changes.insert(path, wanted.map_or(Change::Delete, Change::Write));
+        }
     }
     Ok(changes)
 }

@@ -134,6 +134,9 @@ fn attempt(vault: &Vault<'_>, actor: &Actor, request: &Request) -> Result<Merged
     let result = with_layers(vault, permitted(&assessed, actor, request)?, &assessed.branch)?;
     step(vault, "decided");
     let touched = touched(vault, &assessed.branch, main, result)?;
+    let new = touched.iter().filter_map(|one| Some((one.vault_path()?, one.wanted()?)));
+    let new: Vec<(VaultPath, Entry)> = new.collect();
+    vault.repo.index_takes(new.iter().map(|(path, entry)| (path, *entry)))?;
     Journal::announce(&vault.derived_dir())?;
     let mut trees = Held::take(vault, &touched)?;
     let (decide, commit) = commits(vault, actor, &assessed, result)?;

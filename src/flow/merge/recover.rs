@@ -8,29 +8,44 @@ use serde::Serialize;
 use super::{after, place, repoint, transaction};
 use crate::flow::vault::Vault;
 use crate::flow::worktree;
+use crate::model::change::Entry;
 use crate::model::fault::Fault;
 use crate::model::id::{Oid, ProposalId};
+use crate::model::path::VaultPath;
 use crate::store::git::{Checkout, GitError, IndexLock, RefUpdate, WorkTree};
 use crate::store::journal::{self, Journal, Touched};
 use crate::store::lock::Lock;
 
-/// What was done about a killed merge.
+/// What was done about a killed merge or commit, where somebody should know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Recovered {
-    /// The proposal.
-    pub proposal: ProposalId,
+    /// The proposal; absent where no merge was killed.
+    pub proposal: Option<ProposalId>,
     /// Whether the merge was finished; otherwise it was taken back.
     pub finished: bool,
     /// Files that a person had changed: left as they are.
     pub kept: Vec<PathBuf>,
+    /// Paths of the approved branch that git's index does not take: it goes without them.
+    pub refused: Vec<VaultPath>,
 }
 
 impl std::fmt::Display for Recovered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let what = if self.finished { "finished" } else { "taken back" };
-        write!(f, "the merge of {} had been interrupted and was {what}", self.proposal)?;
+        if let Some(proposal) = &self.proposal {
+            write!(f, "the merge of {proposal} had been interrupted and was {what}")?;
+        } else {
+            write!(f, "a commit had been interrupted and was {what}")?;
+        }
         for file in &self.kept {
             write!(f, "; {} was edited meanwhile and was left as it is", file.display())?;
+        }
+        for path in &self.refused {
+            let name = path.as_str().escape_debug();
+            write!(
+                f,
+                "; `{name}` has a name that git's index refuses: rename the file, then `runebook commit` takes the old name from the approved branch"
+            )?;
         }
         Ok(())
     }
@@ -60,26 +75,27 @@ pub fn recover_if_killed(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> 
 /// When that fails; the journal stays, and the next command tries again.
 pub fn recover(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
     let derived = vault.derived_dir();
-    vault.repo.settle(true)?;
+    let mut refused = vault.repo.settle(true)?.refused;
     let Some(journal) = Journal::read(&derived)? else {
-        return without_journal(vault);
+        without_journal(vault)?;
+        let told = Recovered { proposal: None, finished: true, kept: Vec::new(), refused };
+        return Ok(Some(told).filter(|told| !told.refused.is_empty()));
     };
     unlock_references(vault, &journal, &derived)?;
     let finished = has_happened(vault, &journal)?;
-    let kept = if finished { forward(vault, &journal)? } else { back(vault, &journal)? };
+    let kept = if finished { forward(vault, &journal, &mut refused)? } else { back(vault, &journal)? };
     Journal::clear(&derived)?;
     Journal::retract(&derived)?;
-    Ok(Some(Recovered { proposal: journal.proposal, finished, kept }))
+    Ok(Some(Recovered { proposal: Some(journal.proposal), finished, kept, refused }))
 }
 
 /// A run that was killed before it wrote the journal has changed nothing, but may hold locks.
-fn without_journal(vault: &Vault<'_>) -> Result<Option<Recovered>, Fault> {
+fn without_journal(vault: &Vault<'_>) -> Result<(), Fault> {
     for tree in vault.repo.work_trees()? {
         IndexLock::release_left_over(&tree)?;
         Checkout::sweep(&tree);
     }
-    Journal::retract(&vault.derived_dir())?;
-    Ok(None)
+    Ok(Journal::retract(&vault.derived_dir())?)
 }
 
 /// Whether the transaction was begun with effect. libgit2 sets the references one after the other, so that a kill may
@@ -97,7 +113,11 @@ fn has_happened(vault: &Vault<'_>, journal: &Journal) -> Result<bool, Fault> {
     Ok(begun && main == journal.old_main)
 }
 
-fn forward(vault: &Vault<'_>, journal: &Journal) -> Result<Vec<PathBuf>, Fault> {
+fn forward(
+    vault: &Vault<'_>,
+    journal: &Journal,
+    refused: &mut Vec<VaultPath>,
+) -> Result<Vec<PathBuf>, Fault> {
     let repo = &vault.repo;
     let mut rest = Vec::new();
     for update in transaction(journal) {
@@ -110,7 +130,12 @@ fn forward(vault: &Vault<'_>, journal: &Journal) -> Result<Vec<PathBuf>, Fault> 
     repo.update_refs(&rest)?;
     repoint(vault, journal)?;
     let main = vault.main()?;
-    let touched = still_so(vault, journal, main)?;
+    let mut touched = still_so(vault, journal, main)?;
+    let new: Vec<(VaultPath, Entry)> =
+        touched.iter().filter_map(|one| Some((one.vault_path()?, one.wanted()?))).collect();
+    let without = repo.index_refuses(new.iter().map(|(path, entry)| (path, *entry)))?;
+    refused.extend(without.into_iter().map(|(path, _)| path));
+    touched.retain(|one| one.vault_path().is_none_or(|path| !refused.contains(&path)));
     let mut kept = Vec::new();
     for tree in repo.work_trees()? {
         let ours = journal.work_trees.iter().any(|git_dir| same(git_dir, &tree.git_dir));

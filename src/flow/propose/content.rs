@@ -179,6 +179,9 @@ pub fn write(
         if before.is_some_and(|entry| entry.mode == mode::TREE) {
             return Err(ProposeError::Directory(uri.to_string()).into());
         }
+        if before.is_none() {
+            belongs::storable(&path)?;
+        }
         // Of hidden places agents are told that these are for people.
         if before.is_none() && path.is_markdown() && (actor.is_person() || !path.is_hidden()) {
             belongs::in_tree(vault, &path)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::content::{Written, change};
 use super::{ProposeError, may_propose, new};
+use crate::flow::belongs;
 use crate::flow::vault::Vault;
 use crate::model::actor::Actor;
 use crate::model::change::{Change, ChangeSet, mode};
@@ -43,7 +44,11 @@ pub fn from_worktree(
             return Err(ProposeError::NotOnMain(format!("the commit {}", oid.short())).into());
         }
     }
-    let edited = vault.repo.edited(paths)?;
+    let mut edited = vault.repo.edited(paths)?;
+    if let Some(one) = paths.iter().find(|path| path.gits_own().is_some()) {
+        belongs::storable(one)?;
+    }
+    edited.retain(|one| one.new.is_none() || one.path.gits_own().is_none());
     // Without names only memories are meant: an editor's own files change by themselves.
     let meant = |one: &Edited| !paths.is_empty() || (one.path.is_markdown() && !one.path.is_hidden());
     let (taken, left): (Vec<Edited>, Vec<Edited>) = edited.into_iter().partition(meant);

@@ -56,6 +56,7 @@ pub(super) fn find(
             holds_everywhere(&at.path)?;
         }
         let path = if file { at.path.clone() } else { named(reader, &at.path, title)? };
+        belongs::storable(&path)?;
         if !path.is_hidden() || actor.is_person() {
             belongs::in_tree(reader.vault, &path)?;
         }

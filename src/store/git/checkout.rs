@@ -375,7 +375,7 @@ pub(super) fn is_executable(_: &Metadata) -> bool {
 }
 
 /// An entry for the index. Without what the file system says of the file, git looks into it the next time.
-fn index_entry(path: &VaultPath, entry: Entry, meta: Option<&Metadata>) -> git2::IndexEntry {
+pub(super) fn index_entry(path: &VaultPath, entry: Entry, meta: Option<&Metadata>) -> git2::IndexEntry {
     let zero = git2::IndexTime::new(0, 0);
     let mut out = git2::IndexEntry {
         ctime: zero,

@@ -212,6 +212,8 @@ impl Repo {
                 (path.clone(), Some((entry, root.join(path.as_str()).symlink_metadata().ok())))
             })
             .collect();
+        let new = updates.iter().filter_map(|(path, update)| Some((path, update.as_ref()?.0)));
+        self.index_takes(new)?;
         checkout.reserve()?;
         let (commit, message) = make(tree, parent)?;
         let made = self.write_commit(&commit)?;

@@ -16,6 +16,7 @@ use super::checkout::io_error;
 use super::{Checkout, GitError, IndexLock, RefUpdate, Repo};
 use crate::model::change::{Entry, mode};
 use crate::model::id::Oid;
+use crate::model::path::VaultPath;
 use crate::store::plain;
 
 /// How long git itself may hold a reference; a lock that is still there afterwards, and whose maker is dead, is left
@@ -81,6 +82,15 @@ impl Drop for Intent {
     }
 }
 
+/// What came of completing what killed processes had begun.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Whether there was anything.
+    pub(super) any: bool,
+    /// Paths that a branch has and its work tree's index does not take.
+    pub refused: Vec<VaultPath>,
+}
+
 fn place(repo: &Repo) -> PathBuf {
     repo.common_dir().join("runebook").join("refs")
 }
@@ -99,13 +109,13 @@ impl Repo {
     }
 
     /// Completes what killed processes had begun, and removes the locks that they left. A plan with an index waits
-    /// for a caller that holds the vault's lock (`index`). Returns whether there was anything.
+    /// for a caller that holds the vault's lock (`index`).
     ///
     /// # Errors
     /// When a reference or the index cannot be written; the plan stays, and the next command tries again.
-    pub fn settle(&self, index: bool) -> Result<bool, GitError> {
-        let Ok(names) = fs::read_dir(place(self)) else { return Ok(false) };
-        let mut any = false;
+    pub fn settle(&self, index: bool) -> Result<Settled, GitError> {
+        let mut settled = Settled::default();
+        let Ok(names) = fs::read_dir(place(self)) else { return Ok(settled) };
         for path in names.flatten().map(|entry| entry.path()).filter(|path| is_plan(path)) {
             let Ok(mut file) = plain::open(&path) else { continue };
             if file.try_lock().is_err() {
@@ -118,14 +128,14 @@ impl Repo {
             if plan.index.is_some() && !index {
                 continue;
             }
-            self.complete(&plan, &path)?;
+            settled.refused.extend(self.complete(&plan, &path)?);
             let _ = fs::remove_file(&path);
-            any = true;
+            settled.any = true;
         }
-        Ok(any)
+        Ok(settled)
     }
 
-    fn complete(&self, plan: &Plan, written: &Path) -> Result<(), GitError> {
+    fn complete(&self, plan: &Plan, written: &Path) -> Result<Vec<VaultPath>, GitError> {
         self.release_ref_locks(&plan.updates, written)?;
         let mut begun = false;
         let mut rest = Vec::new();
@@ -139,30 +149,40 @@ impl Repo {
         if begun && !rest.is_empty() {
             self.transact(&rest)?;
         }
-        let Some(git_dir) = &plan.index else { return Ok(()) };
+        let mut refused = Vec::new();
+        let Some(git_dir) = &plan.index else { return Ok(refused) };
         for work_tree in self.work_trees()?.iter().filter(|tree| same(&tree.git_dir, git_dir)) {
             let ours = work_tree.has_our_lock();
             match plan.updates.first() {
                 Some(update) if begun && work_tree.branch.as_ref() == Some(&update.name) => {
                     let lock = IndexLock::hold(work_tree)?;
-                    if let Err(error) = self.follow(&mut Checkout::open(work_tree)?, update, ours) {
-                        lock.leave();
-                        return Err(error);
+                    match self.follow(&mut Checkout::open(work_tree)?, update, ours) {
+                        Ok(paths) => refused.extend(paths),
+                        Err(error) => {
+                            lock.leave();
+                            return Err(error);
+                        }
                     }
                 }
                 _ => IndexLock::release_left_over(work_tree)?,
             }
             Checkout::sweep(work_tree);
         }
-        Ok(())
+        Ok(refused)
     }
 
     /// Gives the index the entries of a commit that moved its branch. Where somebody may have changed the index
-    /// since (`held` is false), only entries that are still the old ones.
-    fn follow(&self, checkout: &mut Checkout, update: &RefUpdate, held: bool) -> Result<(), GitError> {
+    /// since (`held` is false), only entries that are still the old ones. What the index does not take it goes without:
+    /// these paths are returned.
+    fn follow(
+        &self,
+        checkout: &mut Checkout,
+        update: &RefUpdate,
+        held: bool,
+    ) -> Result<Vec<VaultPath>, GitError> {
         let tree = |oid: Option<Oid>| oid.map(|oid| self.tree_of(oid)).transpose();
         if self.ref_oid(&update.name)? != update.new {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut entries = Vec::new();
         for record in self.diff(tree(update.old)?, tree(update.new)?)? {
@@ -172,7 +192,11 @@ impl Repo {
                 entries.push((path, entry(record.new_mode, record.new_oid).map(|new| (new, None))));
             }
         }
-        checkout.write_index(&entries)
+        let new = entries.iter().filter_map(|(path, new)| Some((path, new.as_ref()?.0)));
+        let refused: Vec<VaultPath> = self.index_refuses(new)?.into_iter().map(|(path, _)| path).collect();
+        entries.retain(|(path, _)| !refused.contains(path));
+        checkout.write_index(&entries)?;
+        Ok(refused)
     }
 
     /// Removes the locks of references that a dead process left. `written` is the plan's file: a lock that is older

@@ -10,6 +10,7 @@ mod hooked;
 mod index_file;
 mod intent;
 mod merging;
+mod names;
 mod objects;
 mod refs;
 mod special;
@@ -29,6 +30,7 @@ use crate::model::path::VaultPath;
 
 pub use checkout::{Checkout, Found, Staged};
 pub use index_file::OwnCommit;
+pub use intent::Settled;
 pub use refs::{Head, RefUpdate};
 pub use text::{Edited, Hunk, Merged, hunks, merge};
 pub use unseen::Unseen;
@@ -105,6 +107,14 @@ pub enum GitError {
     /// A file of git's is locked by another process, or was left by one that died.
     #[error("{} is locked", .0.display())]
     Locked(PathBuf),
+    /// A path that git's index does not take.
+    #[error("no commit can hold `{path}`: {why}")]
+    Refused {
+        /// The path.
+        path: VaultPath,
+        /// Why.
+        why: String,
+    },
     /// Anything else that libgit2 reports.
     #[error("{doing}: {why}")]
     Other {
@@ -126,6 +136,7 @@ impl Explain for GitError {
             | GitError::Filtered { .. }
             | GitError::Object { .. }
             | GitError::Special { .. }
+            | GitError::Refused { .. }
             | GitError::Other { .. } => Kind::Failed,
         }
     }
@@ -135,6 +146,7 @@ impl Explain for GitError {
             GitError::NoRepository(_) => Some("run `runebook init` to make a vault here".to_owned()),
             GitError::Unsupported { hint, .. } => Some((*hint).to_owned()),
             GitError::Broken { hint, .. } => Some(hint.clone()),
+            GitError::Refused { .. } => Some("nothing was changed; give it another name".to_owned()),
             GitError::BelowFile(_) => Some("choose another place, or remove the file first".to_owned()),
             GitError::Filtered { filter, .. } if filter == "lfs" => {
                 Some("commit it with `git commit`; memories need no LFS".to_owned())

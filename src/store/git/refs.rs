@@ -133,7 +133,7 @@ impl Repo {
     /// As [`Repo::update_refs`], without a plan on disk.
     pub(super) fn transact(&self, updates: &[RefUpdate]) -> Result<(), GitError> {
         match self.attempt(updates) {
-            Err(GitError::Locked(_)) if self.settle(false)? => self.attempt(updates),
+            Err(GitError::Locked(_)) if self.settle(false)?.any => self.attempt(updates),
             done => done,
         }
         .map_err(|error| match error {

@@ -21,6 +21,8 @@ pub enum Unseen {
     Refused(String),
     /// It is a directory below too many others.
     TooDeep,
+    /// Git keeps its name for itself.
+    Reserved,
 }
 
 impl fmt::Display for Unseen {
@@ -30,6 +32,7 @@ impl fmt::Display for Unseen {
             Unseen::TooDeep => {
                 write!(f, "it lies {MOST_LEVELS} directories deep, and none deeper is looked into")
             }
+            Unseen::Reserved => f.write_str("git keeps this name for itself, and no commit can hold it"),
         }
     }
 }
@@ -41,6 +44,12 @@ impl Unseen {
         refused(&root.join(path.as_str()))
     }
 
+    /// Whether a file of that path would lie in a directory into which nothing looks.
+    #[must_use]
+    pub fn is_too_deep(path: &VaultPath) -> bool {
+        path.as_str().split('/').count() > MOST_LEVELS
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
@@ -49,6 +58,7 @@ impl Unseen {
                 "give yourself the right to read it (`chmod u+rX`), or name it in .gitignore if git does not know it"
             }
             Unseen::TooDeep => "move it up, or name it in .gitignore",
+            Unseen::Reserved => "give it another name, or name it in .gitignore",
         }
     }
 }

@@ -90,6 +90,11 @@ impl Repo {
                 change.unstaged = Some(Differs::Unreadable);
             }
         }
+        for change in out.iter_mut().filter(|change| change.overall() != Differs::Deleted) {
+            if change.path.as_ref().is_some_and(|path| path.gits_own().is_some()) {
+                (change.unstaged, change.unseen) = (Some(Differs::Unreadable), Some(Unseen::Reserved));
+            }
+        }
         out.extend(unseen.into_iter().map(|(path, why)| WorkChange {
             path: VaultPath::from_disk(&path),
             staged: None,
