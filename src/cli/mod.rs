@@ -48,7 +48,7 @@ mod usage;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -270,8 +270,8 @@ impl<'e> Session<'e> {
     /// The vault of the directory.
     pub(crate) fn vault(&self) -> Result<Vault<'e>, Fault> {
         let directory = self.directory();
-        if self.globals.directory.is_some() && !directory.is_dir() {
-            return Err(NoDirectory(directory).into());
+        if self.globals.directory.is_some() {
+            at_directory(&directory)?;
         }
         let mut vault = Vault::open(self.env, &directory)?;
         vault.asked.clone_from(&self.globals.acting);
@@ -282,18 +282,40 @@ impl<'e> Session<'e> {
     }
 }
 
-/// `-C` names no directory.
+/// `-C` names no directory, or one that the system does not show.
 #[derive(Debug, thiserror::Error)]
-#[error("{} is no directory", .0.display())]
-struct NoDirectory(PathBuf);
+enum NoDirectory {
+    #[error("{} is no directory", .0.display())]
+    None(PathBuf),
+    #[error("{}: {why}", at.display())]
+    Unseen { at: PathBuf, why: std::io::Error },
+}
 
 impl Explain for NoDirectory {
     fn kind(&self) -> Kind {
-        Kind::Usage
+        match self {
+            NoDirectory::None(_) => Kind::Usage,
+            NoDirectory::Unseen { .. } => Kind::Failed,
+        }
     }
 
     fn hint(&self) -> Option<String> {
-        Some("`-C` takes the directory of a vault, or one in it".to_owned())
+        match self {
+            NoDirectory::None(_) => Some("`-C` takes the directory of a vault, or one in it".to_owned()),
+            NoDirectory::Unseen { .. } => None,
+        }
+    }
+}
+
+/// Whether `-C` names a directory.
+fn at_directory(at: &Path) -> Result<(), NoDirectory> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    match at.metadata() {
+        Ok(data) if data.is_dir() => Ok(()),
+        Err(why) if !matches!(why.kind(), NotFound | NotADirectory) => {
+            Err(NoDirectory::Unseen { at: at.to_owned(), why })
+        }
+        _ => Err(NoDirectory::None(at.to_owned())),
     }
 }
 

@@ -81,7 +81,7 @@ impl Fault {
 /// What to do where the operating system refuses, by the words that it has for it: they come through libraries that hand
 /// on nothing else.
 fn by_system(message: &str) -> Option<&'static str> {
-    const KNOWN: [(&str, &str); 4] = [
+    const KNOWN: [(&str, &str); 7] = [
         (
             "Permission denied",
             "see with `ls -ld` whose it is; give yourself the right (`chmod u+rwX`) or work as its owner, then run this again",
@@ -95,6 +95,12 @@ fn by_system(message: &str) -> Option<&'static str> {
             "the file system is read-only: make it writable, or copy the vault to one that is",
         ),
         ("No space left", "the disk is full: make room and run this again; nothing was lost"),
+        (
+            "Disk quota exceeded",
+            "your share of the disk is full: make room and run this again; nothing was lost",
+        ),
+        ("Transport endpoint is not connected", "a mount died: mount it again, then run this again"),
+        ("Stale file handle", "a mount lost what it showed: mount it again, then run this again"),
     ];
     KNOWN.iter().find(|(words, _)| message.contains(words)).map(|(_, hint)| *hint)
 }

@@ -338,8 +338,13 @@ fn place_of(root: &Path, error: &ignore::Error) -> Option<VaultPath> {
 
 fn unreadable(at: Option<&VaultPath>, error: &ignore::Error) -> Finding {
     let why = error.io_error().map_or_else(|| error.to_string(), std::io::Error::to_string);
-    let finding = Finding::new("path.unreadable", Severity::Warning, format!("it cannot be read: {why}"))
-        .with_fix("give yourself the right to read it, or add it to `ignore` in .runebook/config.yaml");
+    let refused = error.io_error().is_none_or(|why| why.kind() == std::io::ErrorKind::PermissionDenied);
+    let fix = match refused {
+        true => "give yourself the right to read it, or add it to `ignore` in .runebook/config.yaml",
+        false => "mount it again, or see what `dmesg` says of the disk",
+    };
+    let finding =
+        Finding::new("path.unreadable", Severity::Warning, format!("it cannot be read: {why}")).with_fix(fix);
     match at {
         Some(path) => finding.in_file(path),
         None => finding,

@@ -14,11 +14,16 @@ use crate::store::plain;
 /// How many directories libgit2 follows into each other, the work tree's root among them.
 const MOST_LEVELS: usize = 100;
 
+/// ELOOP, for which the standard library has no stable name yet.
+const LINKS_IN_A_RING: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 40 } else { 62 };
+
 /// Why something of the work tree cannot be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unseen {
     /// The system refuses, in its words.
     Refused(String),
+    /// The system cannot reach it now, in its words: a mount that died, a disk that fails.
+    Away(String),
     /// It is a directory below too many others.
     TooDeep,
     /// Git keeps its name for itself.
@@ -29,6 +34,7 @@ impl fmt::Display for Unseen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unseen::Refused(why) => write!(f, "it cannot be read: {why}"),
+            Unseen::Away(why) => write!(f, "it cannot be reached: {why}"),
             Unseen::TooDeep => {
                 write!(f, "it lies {MOST_LEVELS} directories deep, and none deeper is looked into")
             }
@@ -50,12 +56,45 @@ impl Unseen {
         path.as_str().split('/').count() > MOST_LEVELS
     }
 
+    /// The same with the uppermost directory that cannot be looked at itself, where that is the reason: a mount that died
+    /// is one thing, not its thousand files.
+    #[must_use]
+    pub fn above(root: &Path, path: &VaultPath) -> Option<(VaultPath, Unseen)> {
+        let why = Unseen::of(root, path)?;
+        let looks = |above: &VaultPath| {
+            let at = root.join(above.as_str());
+            let Err(why) = at.symlink_metadata() else {
+                // What is remembered of a directory may be told when nothing in it is any more.
+                let why = Unseen::by(at.read_dir().err()?);
+                return why.filter(|why| matches!(why, Unseen::Away(_)));
+            };
+            Unseen::by(why)
+        };
+        let directories: Vec<VaultPath> = path.ancestors().filter(|above| !above.is_root()).collect();
+        let upmost = directories.iter().rev().find_map(|above| Some((above.clone(), looks(above)?)));
+        Some(upmost.unwrap_or_else(|| (path.clone(), why)))
+    }
+
+    /// What an error of the system's means for what was looked at: `None` where it says that nothing stands there.
+    fn by(why: std::io::Error) -> Option<Unseen> {
+        match why.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => None,
+            ErrorKind::PermissionDenied => Some(Unseen::Refused(why.to_string())),
+            // Links that lead to each other on the way: nothing can stand behind them.
+            _ if why.raw_os_error() == Some(LINKS_IN_A_RING) => None,
+            _ => Some(Unseen::Away(why.to_string())),
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Unseen::Refused(_) => {
                 "give yourself the right to read it (`chmod u+rX`), or name it in .gitignore if git does not know it"
+            }
+            Unseen::Away(_) => {
+                "nothing of it is taken for removed: mount it again, or see what `dmesg` says of the disk, then run this again"
             }
             Unseen::TooDeep => "move it up, or name it in .gitignore",
             Unseen::Reserved => "give it another name, or name it in .gitignore",
@@ -72,7 +111,7 @@ fn refused(at: &Path) -> Option<Unseen> {
         Ok(_) => return None,
         Err(why) => why,
     };
-    (why.kind() == ErrorKind::PermissionDenied).then(|| Unseen::Refused(why.to_string()))
+    Unseen::by(why)
 }
 
 fn on_disk(root: &Path, path: &[u8]) -> Option<PathBuf> {
@@ -150,8 +189,14 @@ impl Repo {
         for entry in index.iter().filter(|entry| entry.mode != mode::LINK) {
             let asked = below.is_empty() || beginnings(&entry.path).any(|path| below.contains(path));
             let known = || beginnings(&entry.path).any(|path| out.contains_key(path));
-            let why = || on_disk(root, &entry.path).and_then(|at| refused(&at));
-            if let Some(why) = (asked && !known()).then(why).flatten() {
+            if !asked || known() {
+                continue;
+            }
+            if let Some((above, why)) =
+                VaultPath::from_disk(&entry.path).and_then(|path| Unseen::above(root, &path))
+            {
+                out.insert(above.as_str().as_bytes().to_vec(), why);
+            } else if let Some(why) = on_disk(root, &entry.path).and_then(|at| refused(&at)) {
                 out.insert(entry.path, why);
             }
         }
@@ -171,7 +216,19 @@ impl Repo {
         let Some(from) = on_disk(root, start) else { return };
         let levels = MOST_LEVELS - above;
         let entries = walkdir::WalkDir::new(from).max_depth(levels).into_iter();
-        for entry in entries.filter_entry(|entry| entry.file_name() != ".git").flatten() {
+        for entry in entries.filter_entry(|entry| entry.file_name() != ".git") {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let path = error.path().and_then(|at| at.strip_prefix(root).ok()).map(Path::to_owned);
+                    let why = error.into_io_error().and_then(Unseen::by);
+                    // git goes around a directory without the right to read it by itself.
+                    if let (Some(path), Some(why @ Unseen::Away(_))) = (path, why) {
+                        out.insert(path.as_os_str().as_encoded_bytes().to_vec(), why);
+                    }
+                    continue;
+                }
+            };
             if entry.depth() < levels || !entry.file_type().is_dir() {
                 continue;
             }
@@ -223,5 +280,24 @@ impl Repo {
             }
         }
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_there_is_taken_for_gone() {
+        let by = |number| Unseen::by(std::io::Error::from_raw_os_error(number));
+        if cfg!(target_os = "linux") {
+            // ENOENT, ENOTDIR, ELOOP
+            assert_eq!([2, 20, 40].map(by), [None, None, None]);
+            assert!(matches!(by(13), Some(Unseen::Refused(_))), "EACCES");
+            // EIO, ENODEV, ETIMEDOUT, EHOSTDOWN, ESTALE, ENOTCONN
+            for number in [5, 19, 110, 112, 116, 107] {
+                assert!(matches!(by(number), Some(Unseen::Away(_))), "{number}");
+            }
+        }
     }
 }

@@ -85,9 +85,13 @@ impl Repo {
         for change in out.iter_mut().filter(|change| change.unstaged == Some(Differs::Deleted)) {
             // In a directory that cannot be read nothing seems to stand.
             let at = self.work_dir().zip(change.path.as_ref());
-            change.unseen = at.and_then(|(root, path)| Unseen::of(root, path));
-            if change.unseen.is_some() {
+            if let Some((above, why)) = at.and_then(|(root, path)| Unseen::above(root, path)) {
                 change.unstaged = Some(Differs::Unreadable);
+                change.unseen = Some(why);
+                // What is staged is told of each file.
+                if change.staged.is_none() {
+                    change.path = Some(above);
+                }
             }
         }
         for change in out.iter_mut().filter(|change| change.overall() != Differs::Deleted) {
@@ -104,6 +108,7 @@ impl Repo {
             unseen: Some(why),
         }));
         out.sort_by(|a, b| a.path.cmp(&b.path));
+        out.dedup_by(|a, b| a.unseen.is_some() && a == b);
         Ok(out)
     }
 
