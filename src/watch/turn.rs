@@ -151,7 +151,7 @@ impl<'r, 'c> Watcher<'r, 'c> {
             match self.due() {
                 Due::Now => {
                     let heard = self.inbox.take();
-                    self.serve(heard);
+                    self.serve(heard)?;
                 }
                 Due::In(wait) => self.inbox.rest(wait.min(TICK)),
                 Due::Nothing if self.work_left => self.work(),
@@ -232,7 +232,7 @@ impl<'r, 'c> Watcher<'r, 'c> {
     }
 
     /// Takes in what was heard, and answers.
-    fn serve(&mut self, heard: Heard) {
+    fn serve(&mut self, heard: Heard) -> Result<(), Fault> {
         let began = Instant::now();
         if heard.is_change() || self.trouble.is_some() {
             heard.asks.iter().for_each(|ask| watched::take_up(ask));
@@ -240,8 +240,8 @@ impl<'r, 'c> Watcher<'r, 'c> {
             match result {
                 Ok((vault, followed)) => self.took_in(&vault, &followed, began),
                 // Who asks gets no answer, and sees that it cannot be relied upon now.
-                Err(fault) if fault.as_error().is::<Cancelled>() => return,
-                Err(fault) => return self.trouble(&fault),
+                Err(fault) if fault.as_error().is::<Cancelled>() => return Ok(()),
+                Err(fault) => return self.endure(fault),
             }
         }
         for ask in &heard.asks {
@@ -252,6 +252,27 @@ impl<'r, 'c> Watcher<'r, 'c> {
                 let _ = std::fs::remove_file(ask);
             }
         }
+        Ok(())
+    }
+
+    /// What went wrong is trouble that may pass, unless another watcher took this one's place.
+    fn endure(&mut self, fault: Fault) -> Result<(), Fault> {
+        if matches!(fault.as_error().downcast_ref(), Some(WatchError::Runs(_))) {
+            return Err(fault);
+        }
+        self.trouble(&fault);
+        Ok(())
+    }
+
+    /// Sees that the lock still stands which says that this watcher lives; where it was thrown away with everything around
+    /// it, it is taken anew.
+    fn hold(&mut self) -> Result<(), Fault> {
+        if !self.lock.stands_at(&self.place.lock()) {
+            self.lock = claim(&self.place)?;
+            self.write();
+            self.inbox.lose();
+        }
+        Ok(())
     }
 
     fn take_in(&mut self, heard: &Heard) -> Result<(Vault<'r>, Followed), Fault> {
@@ -262,6 +283,9 @@ impl<'r, 'c> Watcher<'r, 'c> {
                 Wrong::Away(why) => why,
             };
             return Err(SyncError::Unread { root, why }.into());
+        }
+        if self.trouble.is_some() {
+            self.hold()?;
         }
         let vault = Vault::open(self.env, &root)?;
         if Place::of(&vault) != self.place {
@@ -340,11 +364,9 @@ impl<'r, 'c> Watcher<'r, 'c> {
         }
         if !self.root.is_there() {
             self.inbox.put(Word::Everything);
-        } else if !self.lock.stands_at(&self.place.lock()) {
-            // Thrown away with everything around it; another watcher may be there by now.
-            self.lock = claim(&self.place)?;
-            self.write();
-            self.inbox.lose();
+        } else if let Err(fault) = self.hold() {
+            // A mount that died answers from what it remembers for a while, so that the root seems to be there.
+            return self.endure(fault);
         } else if !self.written || self.place.record().symlink_metadata().is_err() {
             self.write();
         }

@@ -86,6 +86,9 @@ impl std::fmt::Debug for Checkout {
     }
 }
 
+/// For how long a scratch directory may be of a run that goes on: none takes as long.
+const YOUNG: std::time::Duration = std::time::Duration::from_secs(3600);
+
 /// Where scratch directories of a work tree are made.
 fn scratch_home(work_tree: &WorkTree) -> PathBuf {
     work_tree.git_dir.join("runebook").join("scratch")
@@ -143,10 +146,23 @@ impl Checkout {
         Ok(Checkout { work_tree: work_tree.clone(), repo, index, scratch, trust_mode })
     }
 
-    /// Removes what killed runs left in the scratch directory. The caller holds the vault's lock.
+    /// Removes what killed runs left in the scratch directory. The caller holds the vault's lock, but another machine
+    /// that shares the directory may be at work: locks do not reach it, so what is young stays.
     pub fn sweep(work_tree: &WorkTree) {
-        // What cannot be removed lies in the git directory and harms nobody.
-        let _ = fs::remove_dir_all(scratch_home(work_tree));
+        let home = scratch_home(work_tree);
+        // The time is that of the file system, whose clock may be another machine's.
+        let now = tempfile::TempDir::new_in(&home).and_then(|new| new.path().metadata()?.modified());
+        let Ok(now) = now else { return };
+        for entry in fs::read_dir(&home).into_iter().flatten().flatten() {
+            let at = entry.path();
+            let age =
+                at.symlink_metadata().and_then(|data| data.modified()).map(|was| now.duration_since(was));
+            if matches!(age, Ok(Ok(age)) if age >= YOUNG) {
+                // What cannot be removed lies in the git directory and harms nobody.
+                let _ = fs::remove_dir_all(&at);
+            }
+        }
+        let _ = fs::remove_dir(&home);
     }
 
     /// What the index has at a path.
@@ -404,4 +420,30 @@ pub(super) fn index_entry(path: &VaultPath, entry: Entry, meta: Option<&Metadata
     #[cfg(not(unix))]
     let _ = meta;
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_young_scratch_may_be_somebodys() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, git_dir) = (dir.path().to_owned(), dir.path().join(".git"));
+        let tree = WorkTree { root, git_dir, branch: None };
+        let home = scratch_home(&tree);
+        let (young, old) = (home.join(".tmpyoung"), home.join(".tmpold"));
+        for at in [&young, &old] {
+            fs::create_dir_all(at).unwrap();
+            fs::write(at.join("index"), "").unwrap();
+        }
+        let long_ago = young.metadata().unwrap().modified().unwrap() - YOUNG * 2;
+        fs::File::open(&old).unwrap().set_modified(long_ago).unwrap();
+        Checkout::sweep(&tree);
+        assert!(young.join("index").exists() && !old.exists());
+        assert_eq!(home.read_dir().unwrap().count(), 1);
+        fs::remove_dir_all(&young).unwrap();
+        Checkout::sweep(&tree);
+        assert!(!home.exists());
+    }
 }
