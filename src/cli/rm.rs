@@ -3,7 +3,7 @@
 use super::output::Tone;
 use super::progress::Bar;
 use super::{Done, Session};
-use crate::flow::locate::{self, Target};
+use crate::flow::locate::Target;
 use crate::flow::reader::Reader;
 use crate::flow::{links, own, remove};
 use crate::model::access::{Access, View};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let mut led_there = Vec::new();
     let mut targets = Vec::new();
     for text in &args.files {
-        let target = locate::find(&reader, text, &session.directory())?;
+        let target = remove::named(&reader, text, &session.directory())?;
         remove::may_go(&target, args.recursive)?;
         targets.push(target);
     }

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::locate::Target;
+use super::locate::{self, Target};
 use super::own::OwnError;
-use super::reader::Stands;
+use super::reader::{Reader, Stands};
 use super::undo;
 use super::vault::Vault;
 use crate::model::fault::Fault;
 use crate::model::id::Oid;
 use crate::model::path::VaultPath;
-use crate::store::files;
+use crate::model::uri::Uri;
+use crate::store::files::{self, FileError};
 use crate::store::git::{Head, Repo};
 use crate::store::operations::Effect;
 use crate::store::plain;
@@ -49,6 +50,24 @@ pub fn may_go(target: &Target, recursive: bool) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What a text names that is to be removed; that may also be a link that leads out of the vault or nowhere, which goes
+/// itself.
+///
+/// # Errors
+/// When it names nothing.
+pub fn named(reader: &Reader<'_, '_>, text: &str, from: &Path) -> Result<Target, Fault> {
+    let fault = match locate::find(reader, text, from) {
+        Ok(target) => return Ok(target),
+        Err(fault) => fault,
+    };
+    let Some(FileError::Leaves { path, link }) = fault.as_error().downcast_ref() else { return Err(fault) };
+    let itself = reader.files_root().is_some_and(|root| root.join(path.as_str()) == *link);
+    if !itself {
+        return Err(fault);
+    }
+    Ok(Target { uri: Uri::file(path.clone()), kind: Stands::File })
+}
+
 /// Removes a file or, if `recursive`, a directory. What git does not have is kept in the git directory.
 ///
 /// # Errors
@@ -78,8 +97,13 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
     let kept = if let Some(commit) = git_has_all(vault, path, directory)? {
         note(Effect::Removed { path: path.clone(), commit })?;
         if directory {
-            // Of what is half removed the note stays: `undo` brings it back.
-            std::fs::remove_dir_all(&at).map_err(io)?;
+            if let Err(why) = all_at_once(vault, &at) {
+                // Of what is half removed the note stays: `undo` brings it back.
+                if !why.half {
+                    forget();
+                }
+                return Err(io(why.why).into());
+            }
         } else if let Err(why) = std::fs::remove_file(&at) {
             forget();
             return Err(io(why).into());
@@ -104,6 +128,29 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
     Ok(kept)
 }
 
+/// Why a directory is not removed.
+struct NotRemoved {
+    why: std::io::Error,
+    /// Whether a part of it is.
+    half: bool,
+}
+
+/// Removes a directory that git has: out of the way as a whole first, so that it is removed or is not.
+fn all_at_once(vault: &Vault<'_>, at: &Path) -> Result<(), NotRemoved> {
+    let whole = |why| NotRemoved { why, half: false };
+    let bin = vault.repo.git_dir().join("runebook/trash");
+    std::fs::create_dir_all(&bin).map_err(whole)?;
+    let aside = tempfile::Builder::new().prefix("removing-").tempdir_in(&bin).map_err(whole)?;
+    match std::fs::rename(at, aside.path().join("it")) {
+        // What cannot be removed there is in nobody's way.
+        Ok(()) => Ok(()),
+        Err(why) if why.kind() == std::io::ErrorKind::CrossesDevices => {
+            std::fs::remove_dir_all(at).map_err(|why| NotRemoved { why, half: true })
+        }
+        Err(why) => Err(whole(why)),
+    }
+}
+
 /// Git has no empty directories, so what a removal leaves empty goes too.
 pub(super) fn remove_empty_parents(root: &Path, path: &VaultPath) {
     for above in path.ancestors().filter(|above| !above.is_root()) {
@@ -113,13 +160,17 @@ pub(super) fn remove_empty_parents(root: &Path, path: &VaultPath) {
     }
 }
 
-/// HEAD's commit, if it has everything at a path byte for byte.
-fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<Option<Oid>, Fault> {
-    let head = match vault.repo.head()? {
+/// HEAD's commit.
+pub(super) fn head(vault: &Vault<'_>) -> Result<Option<Oid>, Fault> {
+    Ok(match vault.repo.head()? {
         Head::Branch(_, oid) => oid,
         Head::Detached(oid) => Some(oid),
-    };
-    let Some(head) = head else { return Ok(None) };
+    })
+}
+
+/// HEAD's commit, if it has everything at a path byte for byte.
+fn git_has_all(vault: &Vault<'_>, path: &VaultPath, directory: bool) -> Result<Option<Oid>, Fault> {
+    let Some(head) = head(vault)? else { return Ok(None) };
     let root = vault.root()?;
     let tree = vault.repo.tree_of(head)?;
     let files = if directory {

@@ -16,6 +16,7 @@ use crate::model::path::VaultPath;
 use crate::store::git::{Checkout, Found, GitError, Repo, Staged};
 use crate::store::journal::Touched;
 use crate::store::plain;
+use crate::store::writable;
 
 /// How many files in the way are named.
 const MOST_NAMED: usize = 20;
@@ -45,6 +46,14 @@ pub enum WorkTreeError {
         /// What, with its article.
         what: &'static str,
     },
+    /// A file could not be put in its place; asked before anything is changed.
+    #[error("{} cannot be changed: {why}; nothing was done", file.display())]
+    Refused {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
     /// A file cannot be put in its place.
     #[error("putting {} in place: {why}", file.display())]
     Place {
@@ -72,7 +81,7 @@ fn in_the_way(obstacles: &[Obstacle]) -> String {
 impl Explain for WorkTreeError {
     fn kind(&self) -> Kind {
         match self {
-            WorkTreeError::Place { .. } => Kind::Failed,
+            WorkTreeError::Place { .. } | WorkTreeError::Refused { .. } => Kind::Failed,
             _ => Kind::Conflict,
         }
     }
@@ -89,6 +98,8 @@ impl Explain for WorkTreeError {
                 "finish or abort {} first; `git status` shows how",
                 what.replacen("a ", "the ", 1)
             )),
+            // What the system says has a hint of its own.
+            WorkTreeError::Refused { .. } => None,
             WorkTreeError::Place { .. } => {
                 Some("mend that and run any runebook command: it finishes the merge".to_owned())
             }
@@ -124,6 +135,21 @@ pub fn obstacles(checkout: &Checkout, touched: &[Touched]) -> Result<Vec<Obstacl
         }
     }
     Ok(out)
+}
+
+/// Whether files can be made, replaced and removed where a merge does it.
+///
+/// # Errors
+/// [`WorkTreeError::Refused`] with the first where they cannot.
+pub fn writable(checkout: &Checkout, touched: &[Touched]) -> Result<(), WorkTreeError> {
+    let mut asked = HashSet::new();
+    for path in touched.iter().filter_map(Touched::vault_path) {
+        let file = checkout.file(&path);
+        if asked.insert(path.parent()) {
+            writable::holds(&file).map_err(|why| WorkTreeError::Refused { file, why })?;
+        }
+    }
+    Ok(())
 }
 
 fn likely(one: &Touched) -> Vec<Entry> {

@@ -11,3 +11,4 @@ pub mod plain;
 pub mod selection;
 mod symlink;
 pub mod walk;
+pub mod writable;

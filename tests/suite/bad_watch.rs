@@ -34,7 +34,7 @@ fn found(sandbox: &Sandbox, word: &str) -> Vec<String> {
 
 /// Runs a script in name spaces of its own, where it may mount and set limits that hold for nobody else. None, with a
 /// message, where the system lets nobody.
-fn apart(sandbox: &Sandbox, script: &str) -> Option<Output> {
+pub(crate) fn apart(sandbox: &Sandbox, script: &str) -> Option<Output> {
     let mut can = sandbox.command("unshare");
     let can = can.args([
         "-Urm",
@@ -53,7 +53,7 @@ fn apart(sandbox: &Sandbox, script: &str) -> Option<Output> {
     Some(command.args(["-Urm", "sh", "-c", &format!("{wait}\n{script}")]).output().expect("it runs"))
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 

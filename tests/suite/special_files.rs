@@ -177,6 +177,10 @@ fn a_pipe_a_socket_or_a_device_in_place_of_a_note() {
         ("user/b/two.md", "is a named pipe, not a file"),
     ] {
         for verb in [&["cat"][..], &["mv"], &["rm"], &["edit"], &["check", "--json"], &["similar"], &["ls"]] {
+            // A link can be removed itself.
+            if (verb[0], path) == ("rm", "user/a/endless.md") {
+                continue;
+            }
             let mut args = [verb, &[path]].concat();
             args.extend((verb[0] == "mv").then_some("user/c.md"));
             let said = run(&s, &args);
@@ -346,4 +350,47 @@ fn ctrl_c_ends_what_waits_for_its_input() {
         };
         assert!(!status.success(), "{args:?}");
     }
+}
+
+#[test]
+fn links_that_lead_out_or_nowhere_are_taken_away_themselves() {
+    use std::os::unix::fs::symlink;
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("note.md", "note\n");
+    s.write("dir/in.md", "in\n");
+    s.run(&["commit", "-m", "Start"]).ok();
+    let outside = s.home().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("in.md"), "theirs").unwrap();
+    let at = |name: &str| s.vault().join(name);
+    // New ones, one in a note's place that leads to another note, one in a directory's.
+    symlink(s.home().join("nowhere"), at("dangling")).unwrap();
+    symlink(&outside, at("out")).unwrap();
+    s.write("other.md", "note\n");
+    std::fs::remove_file(at("note.md")).unwrap();
+    symlink("other.md", at("note.md")).unwrap();
+    std::fs::remove_dir_all(at("dir")).unwrap();
+    symlink(&outside, at("dir")).unwrap();
+    s.run(&["commit", "--all", "-m", "Links"]).ok();
+    s.run(&["undo", "--yes"]).ok();
+    for name in ["dangling", "out", "other.md"] {
+        assert!(at(name).symlink_metadata().is_err(), "{name}");
+    }
+    assert!(at("note.md").symlink_metadata().unwrap().is_file());
+    assert_eq!((s.read("note.md"), s.read("dir/in.md")), ("note\n".to_owned(), "in\n".to_owned()));
+    assert!(at("dir").symlink_metadata().unwrap().is_dir());
+    assert_eq!(std::fs::read_to_string(outside.join("in.md")).unwrap(), "theirs");
+    assert_eq!(s.git(&["status", "--porcelain"]), "");
+    // By hand, and back.
+    symlink(s.home().join("nowhere"), at("dangling")).unwrap();
+    symlink(&outside, at("out")).unwrap();
+    for name in ["dangling", "out"] {
+        s.run(&["rm", name]).ok();
+        assert!(at(name).symlink_metadata().is_err(), "{name}");
+        s.run(&["undo"]).ok();
+        assert!(at(name).symlink_metadata().unwrap().file_type().is_symlink(), "{name}");
+    }
+    assert!(s.run(&["rm", "out/in.md"]).fails(2).err.contains("leaves the vault"));
+    assert_eq!(std::fs::read_to_string(outside.join("in.md")).unwrap(), "theirs");
 }

@@ -4,6 +4,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
+use super::bad_watch::{apart, text};
+use super::cast;
 use super::support::{Run, Sandbox};
 
 /// A vault of somebody whom permissions hold. The superuser is held by none, so it gives the vault away and works as
@@ -306,4 +308,83 @@ fn a_git_directory_that_cannot_be_read_is_no_missing_one() {
         v.sh(&format!("chmod 755 {place}"));
     }
     v.run(&["status"]).ok();
+}
+
+#[test]
+fn an_undoing_that_is_refused_changes_nothing() {
+    let Some(v) = Held::new() else { return };
+    v.sh("echo new > new.md; echo more >> resources/a/one.md; mkdir zz; echo r > zz/r.md; chmod +x zz/r.md");
+    v.run(&["commit", "-m", "Work"]).ok();
+    let commit = |v: &Held| v.s.git(&["-c", "safe.directory=*", "log", "-1", "--format=%s"]);
+    v.sh("chmod 555 zz");
+    named(&v.run(&["undo", "--yes"]).fails(5), "zz/r.md");
+    v.sh("test -z \"$(git status --porcelain)\"; chmod 755 zz");
+    assert_eq!(commit(&v), "Work");
+    v.run(&["undo", "--yes"]).ok();
+    v.sh("test ! -e zz && test ! -e new.md && ! grep more resources/a/one.md");
+    v.run(&["undo", "--redo", "--yes"]).ok();
+    v.sh("test -z \"$(git status --porcelain)\"; test -x zz/r.md");
+    // The same of files alone: a move of which links followed, one of the places not to be written.
+    v.run(&["mv", "resources/b/two.md", "user/table.md"]).ok();
+    v.sh("git status --porcelain > ../before; chmod 555 resources/a");
+    let refused = v.run(&["undo"]).fails(5);
+    named(&refused, "resources/a/one.md");
+    assert!(refused.err.contains("nothing was changed"), "{}", refused.err);
+    v.sh("git status --porcelain | diff ../before -; chmod 755 resources/a");
+    v.run(&["undo"]).ok();
+    v.sh("test -z \"$(git status --porcelain)\"");
+    v.run(&["undo", "--redo"]).ok();
+    v.sh("git status --porcelain | diff ../before -");
+}
+
+/// A file on which something is mounted can be neither removed nor replaced, and its directory does not tell.
+#[test]
+fn an_undoing_that_fails_in_the_middle_is_put_back() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("a.md", "a\n");
+    s.run(&["commit", "-m", "Start"]).ok();
+    for name in ["a.md", "b/new.md", "zz/r.md"] {
+        s.write(name, format!("{name} is new\n"));
+    }
+    s.run(&["commit", "-m", "Work"]).ok();
+    let script = "cp -r zz ../same; mount --bind ../same/r.md zz/r.md || exit 9
+        $RUNEBOOK undo --yes; echo RC $?; git -c safe.directory=* status --porcelain; ls .git/runebook/trash";
+    let Some(output) = apart(&s, script) else { return };
+    let told = text(&output);
+    assert!(told.contains("RC 5") && told.contains("zz/r.md"), "{told}");
+    assert_eq!(s.git(&["status", "--porcelain"]), "", "{told}");
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("RC 5\n"), "{told}");
+    assert_eq!(s.read("b/new.md"), "b/new.md is new\n");
+    s.run(&["undo", "--yes"]).ok();
+    assert!(!s.vault().join("b").exists() && !s.vault().join("zz").exists());
+}
+
+#[test]
+fn a_directory_that_cannot_be_removed_whole_stays_whole() {
+    let Some(v) = Held::new() else { return };
+    v.sh("mkdir resources/b/c; echo c > resources/b/c/c.md");
+    v.run(&["commit", "-m", "More"]).ok();
+    v.sh("chmod 555 resources/b");
+    named(&v.run(&["rm", "-r", "resources/b"]).fails(5), "resources/b");
+    v.sh("test -z \"$(git status --porcelain)\"; chmod 755 resources/b");
+}
+
+#[test]
+fn a_merge_whose_files_cannot_be_put_in_place_does_not_begin() {
+    let s = cast::vault();
+    let id = cast::approved(&s);
+    let main = s.git(&["rev-parse", "main"]);
+    let script = format!(
+        "export RUNEBOOK_ACTOR={}; mount --bind resources resources && mount -o remount,ro,bind resources || exit 9
+         $RUNEBOOK merge {id}; echo RC $?",
+        cast::CLAUDE
+    );
+    let Some(output) = apart(&s, &script) else { return };
+    let told = text(&output);
+    assert!(told.contains("RC 5") && told.contains("resources/") && told.contains("Read-only"), "{told}");
+    assert_eq!(s.git(&["rev-parse", "main"]), main);
+    cast::in_order(&s);
+    s.run_as(cast::CLAUDE, &["merge", &id]).ok();
+    cast::in_order(&s);
 }

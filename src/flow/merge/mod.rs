@@ -313,6 +313,7 @@ impl Held {
         if !obstacles.is_empty() {
             return Err(WorkTreeError::InTheWay(obstacles).into());
         }
+        worktree::writable(&checkout, touched)?;
         let forms = worktree::prepare(&checkout, &vault.repo, touched)?;
         Ok(HeldTree { lock, checkout, forms })
     }

@@ -1,6 +1,9 @@
 //! Taking back what was done to branches: commits, merges, proposals, verdicts. History only grows: what is taken back
 //! is followed by its inverse.
 
+use std::collections::BTreeSet;
+
+use super::whole::{Step as Did, Whole};
 use super::{UndoError, Undone};
 use crate::flow::acting;
 use crate::flow::commit::{self, may_commit};
@@ -262,7 +265,7 @@ fn unedited(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fa
 /// Commits the inverse of a commit; the files follow.
 fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Result<(), Fault> {
     let changes = inverse(vault, what, commit)?;
-    let placed = place(vault, what, &changes)?;
+    let whole = place(vault, what, &changes)?;
     let subject = vault.repo.commit(commit)?.message.lines().next().unwrap_or_default().to_owned();
     let message = format!("Take back {}: {subject}", commit.short());
     let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
@@ -270,6 +273,7 @@ fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Re
     let request = commit::Request { message: Some(message), paths, all: false };
     let failed = match commit::commit(vault, vault.asked.as_deref(), &request) {
         Ok(commit::Answer { commit: Some(new), .. }) => {
+            whole.done();
             undone.also.push(format!("commit {} is taken back by {}", commit.short(), new.short()));
             if !undone.redo {
                 undone.also.push(as_before(vault, commit, ["again as before the commit", "removed"]));
@@ -285,25 +289,11 @@ fn revert(vault: &Vault<'_>, what: &str, commit: Oid, undone: &mut Undone) -> Re
         Err(fault) => fault,
     };
     // The files follow the history: without the commit they are as they were.
-    let back: Vec<Effect> = placed.effects.iter().rev().filter_map(Effect::reversed).collect();
-    let files = super::files::take_back(vault, what, &back);
-    for (path, executable) in placed.modes {
-        // What failed is told already.
-        let _ = files::place(vault.root()?, &path).map(|at| files::set_executable(&at, executable));
-    }
-    files?;
-    Err(failed)
-}
-
-/// What was put in the work tree for a commit.
-struct Placed {
-    effects: Vec<Effect>,
-    /// Files that could be run before and no longer, or the other way round: how they were.
-    modes: Vec<(VaultPath, bool)>,
+    Err(whole.failed(failed))
 }
 
 /// Puts the files of a change in the work tree, in the form in which git checks them out.
-fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Placed, Fault> {
+fn place<'v, 'r>(vault: &'v Vault<'r>, what: &'v str, changes: &ChangeSet) -> Result<Whole<'v, 'r>, Fault> {
     let root = vault.root()?;
     let entries: Vec<(VaultPath, Entry)> = changes
         .changes
@@ -317,11 +307,18 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Placed, F
     let here = trees.into_iter().find(|tree| tree.git_dir == vault.repo.git_dir());
     let checkout = here.as_ref().map(Checkout::open).transpose()?;
     let forms = checkout.as_ref().map(|c| c.make_forms(&vault.repo, &entries)).transpose()?;
+    // A link gives way itself, whatever it leads to.
+    let is_link = |path: &VaultPath| {
+        let data = files::place(root, path).ok().and_then(|at| at.symlink_metadata().ok());
+        data.is_some_and(|data| data.file_type().is_symlink())
+    };
+    let links: BTreeSet<VaultPath> = changes.changes.keys().filter(|path| is_link(path)).cloned().collect();
     // Read first and then looked at once more: whatever somebody saves from here on is noticed when it gives way.
     let mut effects = Vec::new();
     for (path, change) in &changes.changes {
         let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-        let there = files::place(root, path)?.symlink_metadata().is_ok();
+        let link = links.contains(path) || path.ancestors().any(|above| links.contains(&above));
+        let there = !link && files::place(root, path)?.symlink_metadata().is_ok();
         let old = if there { Some(files::read(root, path)?) } else { None };
         let new = match (change, &forms) {
             (Change::Put(_), Some(forms)) => Some(plain::read(forms.join(path.as_str())).map_err(io)?),
@@ -332,16 +329,24 @@ fn place(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<Placed, F
             .extend(Effect::file(path, old.as_deref(), new.as_deref()).and_then(|effect| effect.reversed()));
     }
     unedited(vault, what, changes)?;
-    super::files::take_back(vault, what, &effects)?;
-    let mut modes = Vec::new();
-    for (path, entry) in entries {
-        let (at, wanted) = (files::place(root, &path)?, entry.mode == mode::EXECUTABLE);
-        let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-        if files::set_executable(&at, wanted).map_err(io)? {
-            modes.push((path, !wanted));
+    let mut whole = Whole::new(vault, what);
+    let put = |whole: &mut Whole<'_, '_>| -> Result<(), Fault> {
+        for link in &links {
+            whole.take_away(link)?;
         }
+        super::files::take_back(whole, &effects)?;
+        for (path, entry) in entries {
+            let (at, wanted) = (files::place(root, &path)?, entry.mode == mode::EXECUTABLE);
+            if files::set_executable(&at, wanted).map_err(whole.io(&path))? {
+                whole.did(Did::Mode { path, was: !wanted });
+            }
+        }
+        Ok(())
+    };
+    match put(&mut whole) {
+        Ok(()) => Ok(whole),
+        Err(fault) => Err(whole.failed(fault)),
     }
-    Ok(Placed { effects, modes })
 }
 
 /// Reverts one content commit of a proposal on its branch.

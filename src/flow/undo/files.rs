@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::whole::{Step, Whole};
 use super::{UndoError, kept};
 use crate::flow::heal::transplant;
 use crate::flow::mv;
@@ -213,7 +214,7 @@ fn is_there(root: &Path, path: &VaultPath) -> Result<bool, Fault> {
 }
 
 /// Whether a file is there with the bytes of a blob.
-fn has(root: &Path, path: &VaultPath, blob: Oid) -> bool {
+pub(super) fn has(root: &Path, path: &VaultPath, blob: Oid) -> bool {
     files::read(root, path).is_ok_and(|bytes| Repo::hash_blob(&bytes) == blob)
 }
 
@@ -269,66 +270,115 @@ fn current(root: &Path, path: &VaultPath, writes: &[Write<'_>]) -> Result<Option
     Ok(Some(Becomes::Bytes { now, then }))
 }
 
-/// Takes back what was done to files, the last first.
-pub(super) fn take_back(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+/// The places at which taking back changes something.
+fn changing(root: &Path, vault: &Vault<'_>, effects: &[Effect]) -> Result<Vec<VaultPath>, Fault> {
+    let mut out = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Moved { from, to } if is_there(root, to)? => out.extend([from.clone(), to.clone()]),
+            Effect::Removed { path, commit } => {
+                let missing = entries(vault, path, *commit)?;
+                out.extend(
+                    missing
+                        .into_iter()
+                        .map(|(path, _)| path)
+                        .filter(|path| !is_there(root, path).unwrap_or(true)),
+                );
+            }
+            Effect::PutAway { path, .. } | Effect::Restored { path, .. } => out.push(path.clone()),
+            _ => {}
+        }
+    }
+    for (path, writes) in writes_of(effects) {
+        if matches!(current(root, &path, &writes)?, Some(Becomes::Bytes { .. })) {
+            out.push(path);
+        }
+    }
+    Ok(out)
+}
+
+/// Takes back what was done to files, the last first. What fails is put back by whoever has the whole.
+pub(super) fn take_back(whole: &mut Whole<'_, '_>, effects: &[Effect]) -> Result<(), Fault> {
     if !any(effects) {
         return Ok(());
     }
+    let (vault, what) = (whole.vault, whole.what);
     let root = vault.root()?;
+    whole.ready(changing(root, vault, effects)?)?;
     let is_file = |effect: &Effect| matches!(effect, Effect::File { .. });
     let mut runs: Vec<&[Effect]> = effects.chunk_by(|a, b| is_file(a) && is_file(b)).collect();
     runs.reverse();
     for run in runs {
         match run {
-            [Effect::Moved { from, to }] => move_back(root, what, from, to)?,
-            [Effect::Removed { path, commit }] => restore(vault, what, path, *commit)?,
+            [Effect::Moved { from, to }] => move_back(whole, from, to)?,
+            [Effect::Removed { path, commit }] => {
+                if restore(whole, path, *commit)? {
+                    let again = Effect::Restored { path: path.clone(), commit: Some(*commit), content: None };
+                    super::note(vault, what, vec![again])?;
+                }
+            }
             [Effect::PutAway { path, kept }] => {
                 let Some(kept) = put_away(vault, path, kept) else { continue };
-                let place = files::place(root, path)?;
-                // A rename would replace it.
-                if place.symlink_metadata().is_ok() {
-                    let why = "stands there again";
-                    return Err(UndoError::Changed { what: what.to_owned(), path: path.clone(), why }.into());
-                }
-                let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-                if let Some(directory) = place.parent() {
-                    std::fs::create_dir_all(directory).map_err(io)?;
-                }
-                let content = Some(kept::content(&kept).map_err(io)?);
-                std::fs::rename(&kept, &place).map_err(io)?;
-                super::note(
-                    vault,
-                    what,
-                    vec![Effect::Restored { path: path.clone(), commit: None, content }],
-                )?;
+                bring_back(whole, path, kept)?;
             }
             [Effect::Restored { path, .. }] => {
-                remove::away(vault, path)?;
+                let was = files::place(root, path)?;
+                let head = remove::head(vault)?;
+                let path = path.clone();
+                match (remove::away(vault, &path)?, head) {
+                    (Some(now), _) => whole.did(Step::Renamed { path, was, now }),
+                    (None, Some(commit)) => whole.did(Step::Removed { path, commit }),
+                    // What no commit has is kept.
+                    (None, None) => {}
+                }
             }
-            files if files.iter().all(is_file) => write_back(root, what, files)?,
+            files if files.iter().all(is_file) => write_back(whole, files)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-fn move_back(root: &Path, what: &str, from: &VaultPath, to: &VaultPath) -> Result<(), Fault> {
+/// Brings back what was put away.
+fn bring_back(whole: &mut Whole<'_, '_>, path: &VaultPath, kept: PathBuf) -> Result<(), Fault> {
+    let (vault, what) = (whole.vault, whole.what);
+    let place = files::place(vault.root()?, path)?;
+    // A rename would replace it.
+    if place.symlink_metadata().is_ok() {
+        let why = "stands there again";
+        return Err(UndoError::Changed { what: what.to_owned(), path: path.clone(), why }.into());
+    }
+    let io = whole.io(path);
+    if let Some(directory) = place.parent() {
+        std::fs::create_dir_all(directory).map_err(&io)?;
+    }
+    let content = Some(kept::content(&kept).map_err(&io)?);
+    std::fs::rename(&kept, &place).map_err(&io)?;
+    whole.did(Step::Renamed { path: path.clone(), was: kept, now: place });
+    super::note(vault, what, vec![Effect::Restored { path: path.clone(), commit: None, content }])
+}
+
+fn move_back(whole: &mut Whole<'_, '_>, from: &VaultPath, to: &VaultPath) -> Result<(), Fault> {
+    let root = whole.vault.root()?;
     let (source, target) = (files::place(root, from)?, files::place(root, to)?);
     if target.symlink_metadata().is_err() {
         return Ok(());
     }
     if source.symlink_metadata().is_ok() && !files::is_same(&source, &target) {
         let why = "stands there again";
-        return Err(UndoError::Changed { what: what.to_owned(), path: from.clone(), why }.into());
+        return Err(UndoError::Changed { what: whole.what.to_owned(), path: from.clone(), why }.into());
     }
     let kind = if target.is_dir() { Stands::Directory } else { Stands::File };
     mv::place_anew(kind, (to, &target), (from, &source))?;
+    whole.did(Step::Renamed { path: to.clone(), was: target, now: source });
     remove::remove_empty_parents(root, to);
     Ok(())
 }
 
 /// Gives files their old bytes; those that only have other bytes than before all at once.
-fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> {
+fn write_back(whole: &mut Whole<'_, '_>, effects: &[Effect]) -> Result<(), Fault> {
+    let root = whole.vault.root()?;
+    let what = whole.what;
     let changed = |path: &VaultPath| {
         let why = "was changed in this moment";
         UndoError::Changed { what: what.to_owned(), path: path.clone(), why }
@@ -339,40 +389,47 @@ fn write_back(root: &Path, what: &str, effects: &[Effect]) -> Result<(), Fault> 
         match current(root, &path, &writes)?.ok_or_else(|| changed(&path))? {
             Becomes::Bytes { now: Some(now), then: Some(then) } => jobs.push((path, now, then)),
             Becomes::Bytes { now: None, then: Some(then) } => gone.push((path, then)),
-            Becomes::Bytes { now: Some(_), then: None } => take_away(root, what, &path)?,
+            Becomes::Bytes { now: Some(_), then: None } => whole.take_away(&path)?,
             Becomes::Bytes { now: None, then: None } | Becomes::Done => {}
         }
     }
     // Many at once: each waits for the disk, and all wait as long as one.
     let creations: Vec<(&VaultPath, &[u8])> =
         gone.iter().map(|(path, bytes)| (path, bytes.as_slice())).collect();
-    files::create_all(root, &creations).into_iter().collect::<Result<(), _>>()?;
+    make(whole, &creations)?;
     let replacements: Vec<Replacement<'_>> =
         jobs.iter().map(|(path, old, new)| Replacement { path, old, new }).collect();
-    for (result, (path, _, _)) in files::replace_all(root, &replacements).into_iter().zip(&jobs) {
-        if !result? {
-            return Err(changed(path).into());
+    let results = files::replace_all(root, &replacements);
+    let mut failed = None;
+    for (result, (path, was, now)) in results.into_iter().zip(jobs) {
+        match result {
+            Ok(true) => whole.did(Step::Wrote { path, was, now }),
+            Ok(false) => failed = failed.or_else(|| Some(changed(&path).into())),
+            Err(error) => failed = failed.or_else(|| Some(error.into())),
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
-/// Removes a file that is there, and the directories that it leaves empty.
-fn take_away(root: &Path, what: &str, path: &VaultPath) -> Result<(), Fault> {
-    let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-    std::fs::remove_file(files::place(root, path)?).map_err(io)?;
-    remove::remove_empty_parents(root, path);
-    Ok(())
+/// Makes files where nothing stands.
+fn make(whole: &mut Whole<'_, '_>, jobs: &[(&VaultPath, &[u8])]) -> Result<(), Fault> {
+    let mut failed = None;
+    for (result, (path, bytes)) in files::create_all(whole.vault.root()?, jobs).into_iter().zip(jobs) {
+        match result {
+            Ok(()) => whole.did(Step::Made { path: (*path).clone(), blob: Repo::hash_blob(bytes) }),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Writes again what a commit has at a path, byte for byte: it was removed because it had just these bytes.
-fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Result<(), Fault> {
+/// Writes again what a commit has at a path, byte for byte: it was removed because it had just these bytes. Whether
+/// anything was missing.
+pub(super) fn restore(whole: &mut Whole<'_, '_>, path: &VaultPath, commit: Oid) -> Result<bool, Fault> {
+    let vault = whole.vault;
     let root = vault.root()?;
     let mut missing = entries(vault, path, commit)?;
     missing.retain(|(path, entry)| !has(root, path, entry.oid));
-    if missing.is_empty() {
-        return Ok(());
-    }
     for some in missing.chunks(1024) {
         vault.env.go_on()?;
         let mut bytes = Vec::with_capacity(some.len());
@@ -381,15 +438,10 @@ fn restore(vault: &Vault<'_>, what: &str, path: &VaultPath, commit: Oid) -> Resu
         }
         let jobs: Vec<(&VaultPath, &[u8])> =
             some.iter().zip(&bytes).map(|((path, _), bytes)| (path, bytes.as_slice())).collect();
-        files::create_all(root, &jobs).into_iter().collect::<Result<(), _>>()?;
+        make(whole, &jobs)?;
         for (path, _) in some.iter().filter(|(_, entry)| entry.mode == mode::EXECUTABLE) {
-            let io = |why| UndoError::Io { what: what.to_owned(), path: path.clone(), why };
-            files::set_executable(&files::place(root, path)?, true).map_err(io)?;
+            files::set_executable(&files::place(root, path)?, true).map_err(whole.io(path))?;
         }
     }
-    super::note(
-        vault,
-        what,
-        vec![Effect::Restored { path: path.clone(), commit: Some(commit), content: None }],
-    )
+    Ok(!missing.is_empty())
 }

@@ -8,12 +8,14 @@
 mod branches;
 mod files;
 mod kept;
+mod whole;
 
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::whole::Whole;
 use super::acting::{self, ActingError};
 use super::vault::Vault;
 use crate::model::actor::Actor;
@@ -63,7 +65,7 @@ pub enum UndoError {
         hint: String,
     },
     /// The file system refuses.
-    #[error("undoing `{what}`: {path}: {why}")]
+    #[error("undoing `{what}`: {path}: {why}; nothing was changed")]
     Io {
         /// The operation.
         what: String,
@@ -72,6 +74,25 @@ pub enum UndoError {
         /// Why.
         why: std::io::Error,
     },
+    /// It failed, and so did putting the files back.
+    #[error(
+        "undoing `{what}`: {why}; then some files could not be put back, and may be changed or missing: {}",
+        named(left)
+    )]
+    Half {
+        /// The operation.
+        what: String,
+        /// Why it failed.
+        why: String,
+        /// The files that are not as they were.
+        left: Vec<VaultPath>,
+        /// Where what was taken away lies.
+        kept: Option<std::path::PathBuf>,
+    },
+}
+
+fn named(paths: &[VaultPath]) -> String {
+    paths.iter().map(VaultPath::as_str).collect::<Vec<_>>().join(", ")
 }
 
 impl Explain for UndoError {
@@ -79,7 +100,7 @@ impl Explain for UndoError {
         match self {
             UndoError::Nothing { .. } => Kind::Nothing,
             UndoError::Changed { .. } => Kind::Conflict,
-            UndoError::Lost { .. } | UndoError::Io { .. } => Kind::Failed,
+            UndoError::Lost { .. } | UndoError::Io { .. } | UndoError::Half { .. } => Kind::Failed,
             UndoError::Final { .. } => Kind::Usage,
         }
     }
@@ -98,6 +119,14 @@ impl Explain for UndoError {
                     .to_owned(),
             ),
             UndoError::Final { hint, .. } => Some(hint.clone()),
+            UndoError::Io { why, .. } if why.kind() == std::io::ErrorKind::PermissionDenied => {
+                Some("give yourself the right to it, then run this again".to_owned())
+            }
+            UndoError::Half { kept: Some(kept), .. } => Some(format!(
+                "mend that and run this again before you commit; what was taken away lies in {}",
+                kept.display()
+            )),
+            UndoError::Half { .. } => Some("mend that and run this again before you commit".to_owned()),
             UndoError::Lost { .. } | UndoError::Io { .. } => None,
         }
     }
@@ -334,11 +363,10 @@ pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
     let reversed = operation.effects.iter().rev().filter_map(Effect::reversed).collect();
     let note = begun(vault, &format!("{verb}: {what}"), Some(operation.number), reversed);
     vault.operation.set(Some(journal.append(note)?));
-    let taken = files::take_back(vault, &what, &operation.effects)
-        .and_then(|()| branches::take_back(vault, &what, &operation.effects, request.confirmed, &mut undone));
-    if let Err(fault) = taken {
+    if let Err(fault) = take_back(vault, &what, &operation.effects, request.confirmed, &mut undone) {
         // What was done before it failed stays noted, so that it can be finished: both are idempotent.
-        if !files::any(&operation.effects) {
+        let half = matches!(fault.as_error().downcast_ref(), Some(UndoError::Half { .. }));
+        if !half && (undone.also.is_empty() || !files::any(&operation.effects)) {
             forget(vault);
         }
         return Err(fault);
@@ -354,4 +382,24 @@ pub fn undo(vault: &Vault<'_>, request: Request) -> Result<Undone, Fault> {
         journal.write(&original)?;
     }
     Ok(undone)
+}
+
+/// Takes everything back, or nothing of the files where no branch has moved yet.
+fn take_back(
+    vault: &Vault<'_>,
+    what: &str,
+    effects: &[Effect],
+    confirmed: bool,
+    undone: &mut Undone,
+) -> Result<(), Fault> {
+    let mut whole = Whole::new(vault, what);
+    let taken = files::take_back(&mut whole, effects)
+        .and_then(|()| branches::take_back(vault, what, effects, confirmed, undone));
+    match taken {
+        Err(fault) if undone.also.is_empty() => Err(whole.failed(fault)),
+        taken => {
+            whole.done();
+            taken
+        }
+    }
 }
