@@ -16,11 +16,12 @@ in use (`runebook model list`). Without one, the memory's most telling words are
 Examples:
   runebook similar user/memories/preferences/seats.md
   runebook similar viking://resources/deploy.md -n 5
+  runebook similar 'seats.md#On trains'          what one section says; also a block (#^id) or lines (#L10-L20)
   runebook similar seats.md --json | jq -r '.hits[].path'
 Exit status 1: nothing is similar."
 )]
 pub(crate) struct Args {
-    /// A memory: a URI, a path from where you stand or from the vault's root
+    /// A memory, or a part of one: a URI, a path from where you stand or from the vault's root, each with #fragment if wanted
     #[arg(value_name = "URI")]
     uri: String,
     /// How many memories to show at most
@@ -39,7 +40,12 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
         return Err(NotAMemory(target.uri.to_string()).into());
     }
     let limit = usize::try_from(args.limit).unwrap_or(10);
-    let request = SimilarRequest { path: target.uri.path.clone(), limit, main: args.main };
+    let request = SimilarRequest {
+        path: target.uri.path.clone(),
+        fragment: target.uri.fragment.clone(),
+        limit,
+        main: args.main,
+    };
     let bar = Bar::new(session);
     let answer = similar(&vault, &reader.access, &request, &bar)?;
     for note in answer.freshness.notes.iter().chain(&answer.notes) {

@@ -219,6 +219,59 @@ fn without_a_model_similar_goes_by_words_and_says_so() {
     assert!(none.out.contains("by words alone: no model"), "{}", none.out);
 }
 
+/// A memory of two sections, and one memory beside it for each.
+fn of_two_parts() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["init"]).ok();
+    sandbox.write(
+        "user/both.md",
+        "# Habits\n\n## Trains\n\nBooks the quiet carriage of the night train. ^trains\n\n\
+         ## Tea\n\nDrinks green tea without sugar. ^tea\n",
+    );
+    sandbox.write("user/rail.md", "# Rail\n\nThe night train has a quiet carriage.\n");
+    sandbox.write("user/cup.md", "# Cup\n\nGreen tea is taken without sugar.\n");
+    sandbox
+}
+
+const PARTS: [(&str, &str); 5] = [
+    ("user/both.md#Trains", "user/rail.md"),
+    ("user/both.md#Tea", "user/cup.md"),
+    ("user/both.md#^trains", "user/rail.md"),
+    ("user/both.md#^tea", "user/cup.md"),
+    ("user/both.md#L9-L9", "user/cup.md"),
+];
+
+#[test]
+fn similar_is_asked_of_a_part() {
+    let sandbox = of_two_parts();
+    for (at, first) in PARTS {
+        let answer = sandbox.run(&["similar", at, "--json"]).ok().json();
+        assert_eq!((&answer["mode"], &answer["hits"][0]["path"]), (&"words".into(), &first.into()), "{at}");
+        assert!(answer["uri"].as_str().unwrap().contains('#'), "{answer}");
+    }
+    let generation = sandbox.run(&["status", "--json"]).ok().json()["index"].clone();
+    for (at, says) in [("user/both.md#nix", "it has #Habits"), ("user/both.md#^abc", "it has #^trains")] {
+        let run = sandbox.run(&["similar", at]).fails(1);
+        assert!(
+            run.out.is_empty() && run.err.contains("has no part") && run.err.contains(says),
+            "{}",
+            run.err
+        );
+    }
+    sandbox.run(&["similar", "user/both.md#L90"]).fails(1);
+    assert_eq!(sandbox.run(&["status", "--json"]).ok().json()["index"], generation, "it was built anew");
+}
+
+#[test]
+fn similar_is_asked_of_a_part_by_meaning() {
+    let Some(embedding) = Embedding::over(of_two_parts) else { return };
+    embedding.run(&["reindex"]).ok();
+    for (at, first) in PARTS {
+        let answer = embedding.run(&["similar", at, "--json"]).ok().json();
+        assert_eq!((&answer["mode"], &answer["hits"][0]["path"]), (&"meaning".into(), &first.into()), "{at}");
+    }
+}
+
 /// A vault with a model in use.
 pub(super) struct Embedding {
     pub(super) sandbox: Sandbox,

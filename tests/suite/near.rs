@@ -77,7 +77,7 @@ fn a_heading_or_block_that_is_not_there_has_near_ones() {
         assert!(run.err.contains("`en/Home.md` has no part"), "{args:?}: {}", run.err);
         assert!(run.err.contains(hint), "{args:?}: {}", run.err);
     };
-    for verb in [&["cat"][..], &["mv"]] {
+    for verb in [&["cat"][..], &["mv"], &["similar"]] {
         let with = |part: &str| -> Vec<String> {
             let mut args: Vec<String> = verb.iter().map(|word| (*word).to_owned()).collect();
             args.push(format!("en/Home.md{part}"));

@@ -1,13 +1,16 @@
 //! `similar`: the memories that say what one says.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fuse::Candidate;
 use super::hybrid::Meant;
 use super::{Asked, FindHit, FindRequest, Finder, name_of, request, shown, state, text_of, totals};
-use crate::catalog::{DocId, DocRow, Side};
+use crate::catalog::{ChunkRow, DocId, DocRow, Side};
 use crate::flow::asof;
+use crate::flow::browse::{CatError, no_part};
 use crate::flow::meaning::form_of;
 use crate::flow::models::{self, Choice};
 use crate::flow::progress::Progress;
@@ -16,10 +19,11 @@ use crate::flow::vault::Vault;
 use crate::index::query::{Item, Query};
 use crate::index::search;
 use crate::index::vectors::Script;
+use crate::markdown;
 use crate::model::access::Access;
 use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::path::VaultPath;
-use crate::model::uri::Uri;
+use crate::model::uri::{Fragment, Uri};
 
 /// How many of a memory's words are looked for where there is no model.
 const WORDS: usize = 24;
@@ -29,6 +33,8 @@ const WORDS: usize = 24;
 pub struct SimilarRequest {
     /// The memory.
     pub path: VaultPath,
+    /// The part of it that is meant; all of it if none is.
+    pub fragment: Option<Fragment>,
     /// How many at most.
     pub limit: usize,
     /// Whether to look in main though the work tree is there.
@@ -38,7 +44,7 @@ pub struct SimilarRequest {
 /// What `similar` answers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SimilarAnswer {
-    /// The memory.
+    /// The memory, or the part of it.
     pub uri: String,
     /// Where it was looked: `main`, `worktree`, or for an address with `?rev=` `rev` or `proposal`.
     pub view: String,
@@ -76,10 +82,11 @@ impl Explain for SimilarError {
 }
 
 /// Finds what is similar to a memory that the asker may see. Needs no model to run, only the vectors that one made;
-/// where there are none, the memory's most telling words are searched. Changes nothing but the index.
+/// where there are none, the memory's most telling words are searched. Of a part of it the vectors are those of the texts
+/// that it stands in, and the words its own. Changes nothing but the index.
 ///
 /// # Errors
-/// When the memory has no text, or there is no index and it cannot be built.
+/// When the memory has no text or no such part, or there is no index and it cannot be built.
 pub fn similar(
     vault: &Vault<'_>,
     access: &Access,
@@ -100,7 +107,8 @@ pub fn similar(
         }
     };
     run(freshness).or_else(|error| {
-        if error.as_error().is::<SimilarError>() || error.as_error().is::<state::StateError>() {
+        let why = error.as_error();
+        if why.is::<SimilarError>() || why.is::<CatError>() || why.is::<state::StateError>() {
             return Err(error);
         }
         // Damage that only reading showed.
@@ -120,9 +128,15 @@ impl Finder {
         let side = self.side(vault, access, request.main)?;
         let none = || SimilarError::NoText(request.path.clone());
         let row = self.pair.catalog.doc_at(side, &request.path)?.ok_or_else(none)?;
-        let keys = self.pair.catalog.passages_of(row.id)?;
+        let mut keys = self.pair.catalog.passages_of(row.id)?;
         if keys.is_empty() {
             return Err(none().into());
+        }
+        let (text, range) = meant(vault, side, &row, request.fragment.as_ref())?;
+        if request.fragment.is_some() {
+            let within = |chunk: &ChunkRow| chunk.start < range.end && range.start < chunk.end;
+            let chosen = keys.iter().zip(&row.chunks).filter(|(_, chunk)| within(chunk));
+            keys = chosen.map(|(key, _)| *key).collect();
         }
         let plain = FindRequest {
             limit: request.limit.saturating_add(1),
@@ -146,10 +160,12 @@ impl Finder {
             }
             _ => {
                 notes.push(match &choice {
+                    Ok(_) if keys.is_empty() => "nothing of that part is embedded, so this is by its words alone".to_owned(),
                     Ok(_) => "its vector is not made yet, so this is by its words alone (`runebook reindex` makes it)".to_owned(),
                     Err(why) => format!("by its words alone: {why}"),
                 });
-                self.by_words(vault, access, &plain, &mut asked, side, &row)?
+                let text = text.get(range).unwrap_or_default();
+                self.by_words(vault, access, &plain, &mut asked, side, text)?
             }
         };
         let revision = asof::told(vault, &access.view, "")?;
@@ -168,7 +184,12 @@ impl Finder {
         }
         let model = choice.ok().filter(|_| vector.is_some());
         Ok(SimilarAnswer {
-            uri: Uri { rev: asof::address(&access.view), ..Uri::file(request.path.clone()) }.to_string(),
+            uri: Uri {
+                rev: asof::address(&access.view),
+                fragment: request.fragment.clone(),
+                ..Uri::file(request.path.clone())
+            }
+            .to_string(),
             view: name_of(side, access).to_owned(),
             mode: if model.is_some() { "meaning" } else { "words" }.to_owned(),
             model: model.map(|choice| choice.directory.description.name.to_string()),
@@ -186,14 +207,10 @@ impl Finder {
         plain: &FindRequest,
         asked: &mut Asked,
         side: Side,
-        row: &DocRow,
+        text: &str,
     ) -> Result<search::Found, Fault> {
-        let text = text_of(vault, side, row);
-        // Behind the front matter, which says of what kind it is rather than what it says.
-        let begin = row.chunks.first().map_or(0, |chunk| chunk.start);
-        let text = format!("{}\n{}", row.title, text.get(begin..).unwrap_or_default());
         let hidden = self.pair.catalog.hidden(side)?;
-        let words = self.pair.text.telling(&text, &hidden, &totals(vault, &self.pair.state)?, WORDS)?;
+        let words = self.pair.text.telling(text, &hidden, &totals(vault, &self.pair.state)?, WORDS)?;
         if words.is_empty() {
             return Ok(search::Found::default());
         }
@@ -206,5 +223,27 @@ impl Finder {
             Ok(self.pair.text.search(narrowed, &path_of)?)
         })?;
         Ok(found)
+    }
+}
+
+/// What a memory says, with its title, and where in that the part stands which is meant.
+fn meant(
+    vault: &Vault<'_>,
+    side: Side,
+    row: &DocRow,
+    fragment: Option<&Fragment>,
+) -> Result<(String, Range<usize>), Fault> {
+    let text = text_of(vault, side, row);
+    let Some(fragment) = fragment else {
+        // Behind the front matter, which says of what kind it is rather than what it says.
+        let begin = row.chunks.first().map_or(0, |chunk| chunk.start);
+        let text = format!("{}\n{}", row.title, text.get(begin..).unwrap_or_default());
+        let range = 0..text.len();
+        return Ok((text, range));
+    };
+    let memory = markdown::read(&row.path, text.as_bytes(), &vault.config);
+    match markdown::sections::locate(&memory, fragment) {
+        Some(range) => Ok((memory.text, range)),
+        None => Err(no_part(&memory, fragment).into()),
     }
 }
