@@ -291,6 +291,12 @@ fn nothing(answer: &FindAnswer, request: &FindRequest, main: &str, session: &mut
             "main" => format!("searched {main}"),
             "rev" => "searched that older state".to_owned(),
             "proposal" => format!("searched {main} with what the proposal changes"),
+            _ if !answer.freshness.is_present() => {
+                format!(
+                    "searched the index of {} s ago, not the files as they are now",
+                    answer.freshness.scanned_seconds
+                )
+            }
             _ => "searched the files here".to_owned(),
         }
     ));

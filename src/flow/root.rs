@@ -1,6 +1,7 @@
 //! The vault's root commit: the first one of main's first-parent line that added `.runebook/`. It names the vault in
 //! every event, so that an approval of one vault is worth nothing in another.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::vault::Vault;
@@ -28,9 +29,17 @@ pub enum RootError {
         /// The file.
         file: PathBuf,
     },
-    /// The file with the root cannot be read or written.
+    /// The file with the root holds something else.
     #[error("the vault's root in {}: {why}", path.display())]
     File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It cannot be read or written there.
+    #[error("the vault's root in {}: {why}", path.display())]
+    Place {
         /// The file.
         path: PathBuf,
         /// Why.
@@ -43,7 +52,7 @@ impl Explain for RootError {
         match self {
             RootError::None => Kind::Usage,
             RootError::Mismatch { .. } => Kind::NotAllowed,
-            RootError::File { .. } => Kind::Failed,
+            RootError::File { .. } | RootError::Place { .. } => Kind::Failed,
         }
     }
 
@@ -57,6 +66,10 @@ impl Explain for RootError {
             RootError::File { path, .. } => Some(format!(
                 "remove {}; it is made again from the approved branch's history",
                 path.display()
+            )),
+            RootError::Place { path, .. } => Some(format!(
+                "see to it that {} is a directory that you may read and write, with space on its disk",
+                path.parent().unwrap_or(path).display()
             )),
         }
     }
@@ -81,20 +94,26 @@ pub fn pinned(vault: &Vault<'_>) -> Result<Oid, Fault> {
 pub fn pinned_in(repo: &Repo, main: Oid) -> Result<Oid, Fault> {
     let path = file(repo);
     let fail = |why: String| RootError::File { path: path.clone(), why };
+    let place = |why: String| RootError::Place { path: path.clone(), why };
     match plain::read_text(&path) {
         Ok(text) => Ok(text.trim().parse().map_err(|_| fail("it holds no commit's name".to_owned()))?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
             let root = computed(repo, main)?;
             let directory = path.parent().unwrap_or(&path);
-            std::fs::create_dir_all(directory).map_err(|e| fail(e.to_string()))?;
-            let mut temporary =
-                tempfile::NamedTempFile::new_in(directory).map_err(|e| fail(e.to_string()))?;
-            std::io::Write::write_all(&mut temporary, format!("{root}\n").as_bytes())
-                .map_err(|e| fail(e.to_string()))?;
-            temporary.persist(&path).map_err(|e| fail(e.to_string()))?;
+            let written = std::fs::create_dir_all(directory)
+                .and_then(|()| tempfile::NamedTempFile::new_in(directory))
+                .and_then(|mut file| {
+                    std::io::Write::write_all(&mut file, format!("{root}\n").as_bytes())?;
+                    Ok(file.persist(&path)?)
+                });
+            written.map_err(|error| place(error.to_string()))?;
             Ok(root)
         }
-        Err(error) => Err(fail(error.to_string()).into()),
+        // No file, or no text.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData) => {
+            Err(fail(error.to_string()).into())
+        }
+        Err(error) => Err(place(error.to_string()).into()),
     }
 }
 

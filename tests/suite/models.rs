@@ -195,6 +195,7 @@ fn a_damaged_model_is_refused_at_import_and_noticed_afterwards() {
         .expect("a file");
     let run = sandbox.run(&import).fails(5);
     assert!(run.err.contains("vectors of 384 dimensions, but its description says 512"), "{}", run.err);
+    assert!(run.err.contains("mend `dimensions`") && !run.err.contains("--replace"), "{}", run.err);
     assert!(!models(&sandbox).join("other").exists());
     // Damaged where it stands: cut short is seen by its size.
     std::fs::write(models(&sandbox).join("e5-small/model.onnx"), &whole[..1000]).expect("a file");

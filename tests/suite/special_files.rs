@@ -394,3 +394,42 @@ fn links_that_lead_out_or_nowhere_are_taken_away_themselves() {
     assert!(s.run(&["rm", "out/in.md"]).fails(2).err.contains("leaves the vault"));
     assert_eq!(std::fs::read_to_string(outside.join("in.md")).unwrap(), "theirs");
 }
+
+#[test]
+fn a_pipe_in_a_model_is_told_from_a_file_that_is_missing() {
+    let s = vault();
+    for name in
+        ["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"]
+    {
+        std::fs::create_dir_all(s.home().join("model")).unwrap();
+        std::fs::write(s.home().join("model").join(name), "{}").unwrap();
+    }
+    let import = ["model", "import", "../model", "--name", "small"];
+    for name in ["tokenizer.json", "model.onnx"] {
+        let at = format!("../model/{name}");
+        pipe(&s, &at);
+        let said = run(&s, &import);
+        assert_eq!(said.status, 2, "{}", said.err);
+        assert!(said.err.contains(&format!("{name} is a named pipe, not a file")), "{}", said.err);
+        std::fs::remove_file(s.vault().join(&at)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", s.vault().join(&at)).unwrap();
+        let said = run(&s, &import);
+        assert!(said.err.contains(&format!("{name} is a device, not a file")), "{}", said.err);
+        std::fs::remove_file(s.vault().join(&at)).unwrap();
+        std::fs::create_dir(s.vault().join(&at)).unwrap();
+        let said = run(&s, &import);
+        assert!(said.err.contains(&format!("{name} is a directory, not a file")), "{}", said.err);
+        std::fs::remove_dir(s.vault().join(&at)).unwrap();
+        let said = run(&s, &import);
+        assert!(said.err.contains(&format!("{name} is missing")), "{}", said.err);
+        std::fs::write(s.vault().join(&at), "{}").unwrap();
+    }
+    // Where the description stands, of one to import and of one that is installed.
+    pipe(&s, "../model/model.yaml");
+    let said = run(&s, &import);
+    assert!(said.status == 5 && said.err.contains("named pipe"), "{}", said.err);
+    pipe(&s, "../.local/share/runebook/models/small/model.yaml");
+    for args in [&["model", "list"][..], &["status"], &["find", "window"]] {
+        assert!(run(&s, args).status <= 1, "{args:?}");
+    }
+}

@@ -388,3 +388,35 @@ fn a_merge_whose_files_cannot_be_put_in_place_does_not_begin() {
     s.run_as(cast::CLAUDE, &["merge", &id]).ok();
     cast::in_order(&s);
 }
+
+#[test]
+fn what_is_derived_and_cannot_be_written_is_told_with_the_way_out() {
+    let Some(v) = Held::new() else { return };
+    v.sh("rm .git/runebook/root; chmod a-w .git/runebook");
+    let mended = |run: Run| {
+        assert!(!run.out.contains("remove "), "{}", run.out);
+        let way_out = "see to it that ";
+        assert!(run.out.contains(way_out) && run.out.contains("read and write"), "{}", run.out);
+    };
+    mended(v.run(&["doctor"]).fails(1));
+    v.sh("chmod 000 .git/runebook");
+    mended(v.run(&["doctor"]).fails(1));
+    v.sh("chmod 755 .git/runebook; echo x > .git/runebook/root");
+    let damaged = v.run(&["doctor"]).fails(1);
+    assert!(damaged.out.contains("remove ") && damaged.out.contains("runebook/root"), "{}", damaged.out);
+    v.sh("rm .git/runebook/root");
+    assert!(!v.run(&["doctor"]).out.contains("git.root"));
+}
+
+#[test]
+fn an_index_that_cannot_be_written_is_no_look_at_the_files() {
+    let Some(v) = Held::new() else { return };
+    v.sh("echo xylophone > resources/a/new.md; chmod -R a-w .git/runebook");
+    let run = v.run(&["find", "xylophone"]).fails(1);
+    assert!(run.err.contains("could not be brought up to date"), "{}", run.err);
+    assert!(run.err.contains("not the files as they are now"), "{}", run.err);
+    assert!(!run.err.contains("searched the files here"), "{}", run.err);
+    v.sh("chmod -R u+w .git/runebook; rm resources/a/new.md");
+    let run = v.run(&["find", "xylophone"]).fails(1);
+    assert!(run.err.contains("searched the files here"), "{}", run.err);
+}

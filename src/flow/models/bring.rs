@@ -70,8 +70,14 @@ pub fn import(env: &Env, request: &Import, progress: &dyn Progress) -> Result<Im
         register(env, library, progress)?;
     }
     let from = &request.directory;
-    if let Some(missing) = FILES.iter().find(|name| !from.join(name).is_file()) {
-        return Err(ModelError::NotAModel { path: from.clone(), missing }.into());
+    if let Some(name) = FILES.iter().find(|name| !from.join(name).is_file()) {
+        let at = from.join(name);
+        let what = match plain::special_at(&at) {
+            Some(what) => format!("is {what}, not a file"),
+            None if at.is_dir() => "is a directory, not a file".to_owned(),
+            None => "is missing".to_owned(),
+        };
+        return Err(ModelError::NotAModel { path: from.clone(), name, what }.into());
     }
     let mut description = describe(from, &request.said)?;
     let stage = Stage::new(&places)?;

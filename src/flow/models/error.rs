@@ -14,12 +14,14 @@ pub enum ModelError {
     #[error("there is no place for models: HOME is not set")]
     NoHome,
     /// The directory to import holds no model.
-    #[error("{} is no model's directory: {missing} is missing", path.display())]
+    #[error("{} is no model's directory: {name} {what}", path.display())]
     NotAModel {
         /// The directory.
         path: PathBuf,
-        /// The file that is missing.
-        missing: &'static str,
+        /// The file that is none.
+        name: &'static str,
+        /// What is the matter with it: `is missing`, `is a named pipe, not a file`.
+        what: String,
     },
     /// Something was said of the model that cannot be.
     #[error("{}: {why}", path.display())]

@@ -72,6 +72,17 @@ pub struct Freshness {
     pub notes: Vec<String>,
 }
 
+impl Freshness {
+    /// Whether what was searched is the files as they stand, and not what was known of them some seconds ago.
+    #[must_use]
+    pub fn is_present(&self) -> bool {
+        !self.worktree.starts_with(SCANNED)
+    }
+}
+
+/// How the state of a work tree begins that was not looked at just now.
+const SCANNED: &str = "scanned ";
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -347,7 +358,7 @@ pub(super) fn stored(vault: &Vault<'_>, catalog: &Catalog, notes: Vec<String>) -
             answer.changed = row.changed;
             answer.pending = row.pending;
             answer.scanned_seconds = u64::try_from((now - row.scanned_ms) / 1000).unwrap_or(0);
-            answer.worktree = format!("scanned {} s ago", answer.scanned_seconds);
+            answer.worktree = format!("{SCANNED}{} s ago", answer.scanned_seconds);
         }
         None => answer.worktree = "none".to_owned(),
     }

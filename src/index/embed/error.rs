@@ -132,7 +132,9 @@ impl Explain for EmbedError {
                 EmbedError::Open { .. } | EmbedError::NoVector { .. } | EmbedError::Run { .. } => {
                     "`runebook model list` shows what is installed; import a model that this runtime takes"
                 }
-                EmbedError::Dimensions { .. } => "import it again: `runebook model import DIR --name NAME --replace`",
+                EmbedError::Dimensions { .. } => {
+                    "mend `dimensions` in its model.yaml, or where it has none `hidden_size` in its config.json; then import it: `runebook model import DIR --name NAME`"
+                }
             }
             .to_owned(),
         )
