@@ -22,7 +22,7 @@ use crate::model::policy::Rules;
 pub use attachment::{is_attachment, size};
 pub use link::Anchors;
 pub use nearest::Nearest;
-pub use path::unportable;
+pub use path::{unlinkable, unportable};
 pub use runner::{Run, run, sorted};
 
 /// What a check may ask about the state of the vault that it judges.

@@ -26,6 +26,12 @@ pub(super) static CHECK: Check = Check {
         case("length", Severity::Error, "a name or a path that is too long"),
         case("nfc", Severity::Warning, "a name that is not in normal form C"),
         case("hidden", Severity::Warning, "a name with characters that nobody sees"),
+        Case {
+            name: "unlinkable",
+            severity: Severity::Warning,
+            standing: Severity::Info,
+            about: "a name that no [[link]] can say",
+        },
         case("nested", Severity::Info, "a vault or git repository within this one, which is left alone"),
         case(
             "symlink",
@@ -144,6 +150,10 @@ fn portable(path: &VaultPath, sink: &mut Sink<'_>) {
         if let Some(why) = unportable(segment) {
             sink.add("portable", None, format!("`{shown}` {why}"), Some("give it another name".to_owned()));
         }
+        if let Some(c) = unlinkable(segment) {
+            let message = format!("`{shown}` has a `{c}`, which no [[link]] can name");
+            sink.add("unlinkable", None, message, Some("give it another name".to_owned()));
+        }
         if !segment.nfc().eq(segment.chars()) {
             let message = format!("`{shown}` is not in normal form C, so it may be typed and not be found");
             sink.add("nfc", None, message, Some("rename it: type the name anew".to_owned()));
@@ -176,6 +186,13 @@ pub fn unportable(segment: &str) -> Option<String> {
     });
     let device = matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$");
     (numbered || device).then(|| "is the name of a device on Windows".to_owned())
+}
+
+/// The first character of a name that a `[[link]]` cannot say: `#` and `^` begin what stands within a file, brackets end the
+/// link.
+#[must_use]
+pub fn unlinkable(segment: &str) -> Option<char> {
+    segment.chars().find(|c| matches!(c, '#' | '^' | '[' | ']'))
 }
 
 /// The first character that nobody sees. Joiners and variation selectors that belong to emoji or to scripts that

@@ -69,7 +69,11 @@ impl From<TypeName> for MemoryType {
 pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> {
     let vault = session.vault()?;
     own::person(&vault, session.globals.acting.as_deref(), "new")?;
-    let at = locate::place(&vault, &args.at, &session.directory())?;
+    if args.at.trim().is_empty() {
+        return Err(own::OwnError::NoName.into());
+    }
+    let mut at = locate::place(&vault, &args.at, &session.directory())?;
+    at.directory |= args.at.ends_with('/');
     let body = match args.body {
         Some(body) => Some(body),
         None if args.edit || std::io::stdin().is_terminal() => None,

@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, session: &mut Session<'_>) -> Result<Done, Fault> 
     let mut targets = Vec::new();
     for text in &args.files {
         let target = remove::named(&reader, text, &session.directory())?;
-        remove::may_go(&target, args.recursive)?;
+        remove::may_go(&vault, &target, args.recursive)?;
         targets.push(target);
     }
     let goes_with_another = |at: usize, path: &VaultPath| {

@@ -1,8 +1,11 @@
 //! Whether a path is one of the vault's: what is put or moved elsewhere would leave the memory without a word.
 
 use std::collections::HashSet;
+use std::path::Path;
 
+use super::commit::CommitError;
 use super::sync::source::Taken;
+use super::unread::Unread;
 use super::vault::Vault;
 use crate::model::change::mode;
 use crate::model::fault::{Explain, Fault, Kind};
@@ -56,6 +59,49 @@ impl Explain for LeftOut {
             "choose another place, {mend}; what shall leave the memory is moved with your system's tools"
         ))
     }
+}
+
+/// A place that is reached through a link to a directory of the vault, so that it looks other than it is.
+#[derive(Debug, thiserror::Error)]
+#[error("`{path}` leads through `{link}`, which is a link to `{to}`")]
+pub(super) struct Through {
+    path: VaultPath,
+    link: VaultPath,
+    to: String,
+    real: String,
+}
+
+impl Explain for Through {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("say `{}`", self.real))
+    }
+}
+
+/// That no directory on the way to a place is a link to another one of the vault: what is hidden, ignored or settings is
+/// judged by the name. (A link that leads out of the vault is refused by `store::files`.)
+///
+/// # Errors
+/// [`Through`].
+pub(super) fn direct(root: &Path, path: &VaultPath) -> Result<(), Through> {
+    let mut above: Vec<VaultPath> = path.ancestors().filter(|above| !above.is_root()).collect();
+    above.reverse();
+    for link in above {
+        let at = root.join(link.as_str());
+        if !at.is_symlink() {
+            continue;
+        }
+        let (Ok(base), Ok(target)) = (root.canonicalize(), at.canonicalize()) else { return Ok(()) };
+        let Ok(to) = target.strip_prefix(&base) else { return Ok(()) };
+        let tail = &path.as_str()[link.as_str().len() + 1..];
+        let real = to.join(tail).display().to_string();
+        let to = if to.as_os_str().is_empty() { ".".to_owned() } else { to.display().to_string() };
+        return Err(Through { path: path.clone(), link, to, real });
+    }
+    Ok(())
 }
 
 /// Why no commit, or none of ours, can hold a file of that path.
@@ -114,6 +160,7 @@ pub(super) fn moved_in_tree(vault: &Vault<'_>, moves: &[(VaultPath, VaultPath)])
 /// # Errors
 /// [`LeftOut`], or when git's rules cannot be read.
 pub(super) fn in_files(vault: &Vault<'_>, path: &VaultPath) -> Result<(), Fault> {
+    direct(vault.root()?, path)?;
     in_tree(vault, path)?;
     not_ignored(vault, std::slice::from_ref(path))
 }
@@ -128,6 +175,9 @@ pub(super) fn moved(
     directory: bool,
 ) -> Result<(), Fault> {
     let root = vault.root()?;
+    direct(root, old)?;
+    direct(root, new)?;
+    can_be_read(vault, old)?;
     // Also where it was no part of the memory before: a commit of everything would meet it.
     storable(new)?;
     let files = if !directory {
@@ -156,6 +206,36 @@ pub(super) fn moved(
         return Err(LeftOut { path: path.clone(), why }.into());
     }
     not_ignored(vault, &after)
+}
+
+/// That all of a file or directory can be read, but for what git ignores: what cannot would be gone for git under the old
+/// name, and not be there under the new one.
+fn can_be_read(vault: &Vault<'_>, old: &VaultPath) -> Result<(), Fault> {
+    let root = vault.root()?;
+    let mut shut = Vec::new();
+    let entries = walkdir::WalkDir::new(root.join(old.as_str())).into_iter();
+    for entry in entries.filter_entry(|entry| entry.file_name() != ".git") {
+        vault.env.go_on()?;
+        let at = match &entry {
+            Ok(entry) if entry.file_type().is_file() => Some(entry.path()),
+            Ok(_) => None,
+            Err(error) => error.path(),
+        };
+        let path = at.and_then(|at| at.strip_prefix(root).ok());
+        let path = path.and_then(|path| VaultPath::from_disk(path.as_os_str().as_encoded_bytes()));
+        let Some(path) = path else { continue };
+        let why = match &entry {
+            Ok(_) => Unseen::of(root, &path),
+            Err(error) => error.io_error().map(|why| Unseen::Refused(why.to_string())),
+        };
+        shut.extend(why.map(|why| (path, why)));
+    }
+    let paths: Vec<VaultPath> = shut.iter().map(|(path, _)| path.clone()).collect();
+    let ignored = vault.repo.ignored(&paths)?;
+    match shut.into_iter().find(|(path, _)| !ignored.contains(path)) {
+        Some((path, why)) => Err(CommitError::Unread(Unread::new(path, &why)).into()),
+        None => Ok(()),
+    }
 }
 
 fn not_ignored(vault: &Vault<'_>, paths: &[VaultPath]) -> Result<(), Fault> {

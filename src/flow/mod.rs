@@ -34,6 +34,7 @@ pub mod meaning;
 pub mod merge;
 pub mod models;
 pub mod mv;
+mod naming;
 pub mod own;
 pub mod preset;
 pub mod progress;

@@ -1,11 +1,12 @@
 //! `mv`: a file or directory gets another name, and links follow it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::belongs;
+use super::gate::governance::is_settings;
 use super::heal::{self, Healing, Moves, Part};
 use super::locate::Target;
 use super::own::{OwnError, admit, of_its_kind};
@@ -63,7 +64,7 @@ pub fn mv(
     if old.is_root() {
         return Err(OwnError::Root.into());
     }
-    if old.is_within(&VaultPath::parse(".runebook")?) {
+    if is_settings(old) {
         return Err(OwnError::Settings(old.clone()).into());
     }
     let into = files::place_to_read(root, &to.path)?.is_dir() && to.path != *old;
@@ -186,9 +187,7 @@ pub(super) fn place_anew(
         std::io::ErrorKind::NotFound if source.symlink_metadata().is_err() => OwnError::Gone(old.clone()),
         _ => OwnError::Io { doing: "moving", path: old.clone(), why },
     };
-    if let Some(directory) = target.parent() {
-        std::fs::create_dir_all(directory).map_err(io)?;
-    }
+    let made = Made::above(target).map_err(io)?;
     if kind == Stands::File && files::are_two_names(source, target) {
         // A rename of one name of a file to another one of it does nothing.
         std::fs::remove_file(source).map_err(io)?;
@@ -198,7 +197,12 @@ pub(super) fn place_anew(
             Ok(()) => match std::fs::remove_file(source) {
                 // Somebody took the old name away, as was about to be done.
                 Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.map_err(io)?,
+                Err(why) => {
+                    // It keeps the old name, so the new one goes again.
+                    let _ = std::fs::remove_file(target);
+                    return Err(io(why).into());
+                }
+                Ok(()) => {}
             },
             Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(FileError::Exists(new.clone()).into());
@@ -208,5 +212,31 @@ pub(super) fn place_anew(
     } else {
         std::fs::rename(source, target).map_err(io)?;
     }
+    made.stay();
     Ok(())
+}
+
+/// Directories that were made for something to stand in. Dropped, they go again if nothing does.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn above(target: &Path) -> std::io::Result<Made> {
+        let missing = target.ancestors().skip(1).take_while(|above| above.symlink_metadata().is_err());
+        let made = Made(missing.map(Path::to_owned).collect());
+        target.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        Ok(made)
+    }
+
+    fn stay(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for directory in &self.0 {
+            // One that is not empty is somebody else's by now.
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
 }

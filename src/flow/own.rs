@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::belongs;
+use super::gate::governance::is_settings;
+use super::naming;
 use super::reader::{self, is_git};
 use super::undo;
 use super::vault::Vault;
-use crate::check;
 use crate::markdown;
 use crate::model::actor::Actor;
 use crate::model::fault::{Explain, Fault, Kind};
@@ -52,6 +53,12 @@ pub enum OwnError {
     /// The path is the program's or git's.
     #[error("`{0}` holds settings, and is changed with an editor and `runebook commit`")]
     Settings(VaultPath),
+    /// Nothing was said where a name was meant.
+    #[error("a new memory needs a name")]
+    NoName,
+    /// A directory's name, where a file was meant.
+    #[error("`{0}/` is the name of a directory, and a memory is a file")]
+    NoFile(VaultPath),
     /// The root itself.
     #[error("the root of the vault cannot be moved or removed")]
     Root,
@@ -135,7 +142,7 @@ impl Explain for OwnError {
                 "rm" => "propose it: `runebook propose new`, then `runebook propose rm`".to_owned(),
                 _ => "propose it: `runebook propose new`, then `runebook propose write`".to_owned(),
             }),
-            OwnError::Name { name, .. } => Some(match portable(name) {
+            OwnError::Name { name, .. } => Some(match naming::portable(name) {
                 Some(better) => format!("call it `{better}`"),
                 None => "choose another name".to_owned(),
             }),
@@ -149,6 +156,8 @@ impl Explain for OwnError {
                 from.extension().unwrap_or("md")
             )),
             OwnError::Gone(_) => Some("`runebook undo --list` shows what was done here".to_owned()),
+            OwnError::NoName => Some("for example: runebook new resources/notes.md".to_owned()),
+            OwnError::NoFile(path) => Some(format!("name the file: {path}/NAME.md")),
             OwnError::Directory(_) => Some("add `-r` to remove it with all that it holds".to_owned()),
             OwnError::BelowFile(_) | OwnError::Root | OwnError::IntoItself { .. } => {
                 Some("choose another place".to_owned())
@@ -162,23 +171,6 @@ impl Explain for OwnError {
             OwnError::Io { .. } => None,
         }
     }
-}
-
-/// A name like this one that every system can hold.
-pub(super) fn portable(name: &str) -> Option<String> {
-    let clean: String = name
-        .chars()
-        .map(|c| {
-            if c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\') {
-                '-'
-            } else {
-                c
-            }
-        })
-        .collect();
-    let clean = clean.trim_matches([' ', '.']).to_owned();
-    let clean = if check::unportable(&clean).is_some() { format!("_{clean}") } else { clean };
-    (clean != name && !clean.is_empty() && check::unportable(&clean).is_none()).then_some(clean)
 }
 
 /// The person who works with the files; `None` for one of whom the vault does not know.
@@ -200,10 +192,11 @@ pub(super) fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> R
     if path.is_root() {
         return Err(OwnError::Root.into());
     }
-    if is_git(path) || path.is_within(&VaultPath::parse(".runebook")?) {
+    if is_git(path) || is_settings(path) {
         return Err(OwnError::Settings(path.clone()).into());
     }
-    holds_everywhere(path)?;
+    naming::holds_everywhere(path)?;
+    naming::nameable(root, path, old)?;
     let mut chain: Vec<VaultPath> = path.ancestors().filter(|above| !above.is_root()).collect();
     chain.reverse();
     chain.push(path.clone());
@@ -216,16 +209,6 @@ pub(super) fn admit(root: &Path, path: &VaultPath, old: Option<&VaultPath>) -> R
             && Some(&twin) != old
         {
             return Err(OwnError::Twin { path: path.clone(), twin }.into());
-        }
-    }
-    Ok(())
-}
-
-/// Whether every system can hold the names of a path.
-pub(super) fn holds_everywhere(path: &VaultPath) -> Result<(), OwnError> {
-    for name in path.as_str().split('/') {
-        if let Some(why) = check::unportable(name) {
-            return Err(OwnError::Name { name: name.to_owned(), why });
         }
     }
     Ok(())
@@ -326,6 +309,7 @@ fn has_ending(path: &VaultPath) -> bool {
 /// # Errors
 /// When the new name makes something else of it.
 pub(super) fn of_its_kind(from: &VaultPath, to: VaultPath) -> Result<VaultPath, Fault> {
+    let to = if from.extension().is_some() { naming::trimmed(to)? } else { to };
     let stays = match (from.is_markdown(), from.is_canvas()) {
         (true, _) => to.is_markdown(),
         (_, true) => to.is_canvas(),
@@ -340,6 +324,7 @@ pub(super) fn of_its_kind(from: &VaultPath, to: VaultPath) -> Result<VaultPath, 
 
 /// A name without an ending of its own gets `.md`.
 fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
+    let path = naming::trimmed(path)?;
     if path.is_markdown() {
         return Ok(path);
     }
@@ -355,8 +340,11 @@ fn with_ending(path: VaultPath) -> Result<VaultPath, Fault> {
 /// When something stands there, the name is none that every system holds, it would be left out there, or it cannot be
 /// written.
 pub fn new(vault: &Vault<'_>, at: &Uri, asked: NewMemory) -> Result<Made, Fault> {
-    if at.path.is_root() || at.directory {
-        return Err(OwnError::Directory(at.path.clone()).into());
+    if at.path.is_root() {
+        return Err(OwnError::NoName.into());
+    }
+    if at.directory {
+        return Err(OwnError::NoFile(at.path.clone()).into());
     }
     let path = with_ending(at.path.clone())?;
     let composed = compose(vault, &path, asked, "person")?;
@@ -450,6 +438,7 @@ mod tests {
         assert_eq!(of("user/2026.11").as_deref(), Some("user/2026.11.md"));
         assert_eq!(of("a.markdown").as_deref(), Some("a.markdown"));
         assert_eq!(of("face.png"), None);
+        assert_eq!(of("user/a.md ").as_deref(), Some("user/a.md"));
         let path = |text: &str| VaultPath::parse(text).unwrap();
         let moved = |from, to| of_its_kind(&path(from), path(to)).map(|p| p.to_string()).ok();
         assert_eq!(moved("Canvas.md", "白板").as_deref(), Some("白板.md"));
@@ -464,12 +453,5 @@ mod tests {
         assert_eq!(kind("resources/a.md"), MemoryType::Resource);
         assert_eq!(kind("user/memories/preferences/a.md"), MemoryType::Semantic);
         assert_eq!(kind("profile.md"), MemoryType::Semantic);
-    }
-
-    #[test]
-    fn a_bad_name_gets_a_better_one() {
-        assert_eq!(portable("a: b?.md").as_deref(), Some("a- b-.md"));
-        assert_eq!(portable("CON.md").as_deref(), Some("_CON.md"));
-        assert_eq!(portable("end. ").as_deref(), Some("end"));
     }
 }

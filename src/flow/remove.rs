@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::belongs;
+use super::gate::governance::is_settings;
 use super::locate::{self, Target};
 use super::own::OwnError;
 use super::reader::{Reader, Stands};
@@ -35,13 +37,14 @@ pub struct Removed {
 /// Whether something may be removed at all: asked of everything that is named before anything is removed.
 ///
 /// # Errors
-/// When it is the root, settings, or a directory without `recursive`.
-pub fn may_go(target: &Target, recursive: bool) -> Result<(), Fault> {
+/// When it is the root, settings, a directory without `recursive`, or is reached through a link.
+pub fn may_go(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<(), Fault> {
     let path = &target.uri.path;
     if path.is_root() {
         return Err(OwnError::Root.into());
     }
-    if path.is_within(&VaultPath::parse(".runebook")?) {
+    belongs::direct(vault.root()?, path)?;
+    if is_settings(path) {
         return Err(OwnError::Settings(path.clone()).into());
     }
     if target.kind == Stands::Directory && !recursive {
@@ -73,7 +76,7 @@ pub fn named(reader: &Reader<'_, '_>, text: &str, from: &Path) -> Result<Target,
 /// # Errors
 /// As [`may_go`], and when the file system refuses.
 pub fn rm(vault: &Vault<'_>, target: &Target, recursive: bool) -> Result<Removed, Fault> {
-    may_go(target, recursive)?;
+    may_go(vault, target, recursive)?;
     let path = &target.uri.path;
     let directory = target.kind == Stands::Directory;
     let kept = away(vault, path)?;

@@ -192,3 +192,89 @@ fn a_stuck_vault_comes_free_by_a_commit_too() {
     assert!(now.contains(&"git/x.md".to_owned()) && !now.iter().any(|path| path.contains('~')), "{now:?}");
     sound(&s);
 }
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_directory_is_no_way_around_what_is_left_out() {
+    let s = vault();
+    s.write(".gitignore", "/ignored\n");
+    s.write("note.md", "# Note\n");
+    s.write("open/o.md", "# O\n");
+    for directory in [".hidden", "ignored"] {
+        std::fs::create_dir_all(s.vault().join(directory)).unwrap();
+    }
+    for (link, to) in
+        [("h", ".hidden"), ("ign", "ignored"), ("rbk", ".runebook"), ("o", "open"), ("all", ".")]
+    {
+        std::os::unix::fs::symlink(to, s.vault().join(link)).unwrap();
+    }
+    let through = |args: &[&str], link: &str, real: &str| {
+        let run = s.run(args).fails(2);
+        let says = format!("hint: say `{real}`");
+        assert!(run.err.contains(&format!("`{link}`, which is a link to")), "{args:?}: {}", run.err);
+        assert!(run.err.contains(&says), "{args:?}: {}", run.err);
+    };
+    through(&["new", "h/a.md", "--body", "x"], "h", ".hidden/a.md");
+    through(&["new", "ign/a.md", "--body", "x"], "ign", "ignored/a.md");
+    through(&["new", "all/h/a.md", "--body", "x"], "all", "h/a.md");
+    through(&["mv", "note.md", "h/m.md"], "h", ".hidden/m.md");
+    through(&["mv", "note.md", "h/"], "h", ".hidden/note.md");
+    through(&["mv", "Plugins", "h"], "h", ".hidden/Plugins");
+    through(&["rm", "rbk/policy.yaml"], "rbk", ".runebook/policy.yaml");
+    through(&["mv", "rbk/config.yaml", "zz.md"], "rbk", ".runebook/config.yaml");
+    through(&["mv", "o/o.md", "p.md"], "o", "open/o.md");
+    through(&["rm", "o/o.md"], "o", "open/o.md");
+    let run = s.run(&["remember", "--write", "--at", "h", "Something new to know"]).fails(2);
+    assert!(run.err.contains("hint: say `.hidden/"), "{}", run.err);
+    assert_eq!(std::fs::read_dir(s.vault().join(".hidden")).unwrap().count(), 0);
+    // The link itself may go.
+    s.run(&["rm", "-r", "h"]).ok();
+    assert!(!s.vault().join("h").is_symlink() && s.vault().join(".hidden").is_dir());
+    // In whatever case: elsewhere it is the same place.
+    s.write(".RUNEBOOK/policy.yaml", "x\n");
+    for args in [&["rm", ".RUNEBOOK/policy.yaml"][..], &["mv", ".RUNEBOOK/policy.yaml", "p.yaml"]] {
+        assert!(s.run(args).fails(2).err.contains("holds settings"), "{args:?}");
+    }
+}
+
+#[test]
+fn no_memory_goes_deeper_than_commit_looks() {
+    let s = vault();
+    let at = |levels: usize| format!("deep/{}x.md", "d/".repeat(levels));
+    refused(s.run(&["new", &at(99), "--body", "x"]), "100 directories deep");
+    refused(s.run(&["mv", "resources/one.md", &at(99)]), "100 directories deep");
+    refused(s.run(&["remember", "--write", "--at", &at(99), "Something new"]), "100 directories deep");
+    let directory = format!("deep{}", "/d".repeat(98));
+    s.run(&["mv", "Plugins", &directory]).ok();
+    let deeper = format!("e{}", "/d".repeat(99));
+    refused(s.run(&["mv", "resources", &deeper]), "100 directories deep");
+    s.run(&["new", &at(98), "--body", "x"]).ok();
+    s.run(&["commit", "-m", "Deep"]).ok();
+    assert_eq!(tree(&s), [format!("{directory}/p.md"), at(98), "resources/one.md".to_owned()]);
+}
+
+#[test]
+fn names_that_links_cannot_say() {
+    let s = vault();
+    let run = s.run(&["new", "", "--body", "x"]).fails(2);
+    assert!(run.err.contains("needs a name") && run.err.contains("hint: for example"), "{}", run.err);
+    let run = s.run(&["new", "resources/", "--body", "x"]).fails(2);
+    assert!(run.err.contains("name of a directory") && !run.err.contains("-r"), "{}", run.err);
+    assert_eq!(s.run(&["new", "a.md ", "--body", "x"]).ok().out, "a.md\n");
+    assert_eq!(s.run(&["new", "b ", "--body", "x"]).ok().out, "b.md\n");
+    refused(s.run(&["new", "c .md", "--body", "x"]), "a blank before its ending");
+    s.run(&["mv", "b.md", "c.md "]).ok();
+    assert!(s.vault().join("c.md").exists());
+    for name in ["C#", "a^b", "a [1]", "a]", "a[.md", "C#/x", "a|b"] {
+        refused(s.run(&["new", name, "--body", "x"]), "cannot be the name of a new file");
+        refused(s.run(&["mv", "a.md", name]), "cannot be the name of a new file");
+    }
+    assert!(s.run(&["new", "C# [1]", "--body", "x"]).fails(2).err.contains("call it `C- (1).md`"));
+    // What is called so already stays usable.
+    s.write("C#/x [1].md", "# X\n");
+    s.run(&["mv", "C#/x [1].md", "C#/y.md"]).ok();
+    s.run(&["mv", "C#", "resources/"]).ok();
+    s.write("x [1].md", "# X\n");
+    let found = s.run(&["check", "--json", "x [1].md"]).json().to_string();
+    assert!(found.contains("path.unlinkable"), "{found}");
+}

@@ -271,6 +271,34 @@ fn what_cannot_be_removed_is_not_noted_as_removed() {
 }
 
 #[test]
+fn what_cannot_be_moved_is_nowhere_else() {
+    let Some(v) = Held::new() else { return };
+    v.sh("chmod 555 resources/b");
+    named(&v.run(&["mv", "resources/b/two.md", "new/place/x.md"]).fails(5), "resources/b/two.md");
+    v.sh("test ! -e new && test -e resources/b/two.md");
+    assert!(v.run(&["status"]).ok().out.contains("none"));
+}
+
+#[test]
+fn what_cannot_be_looked_into_is_not_moved() {
+    let Some(v) = Held::new() else { return };
+    for (shut, moved) in [
+        ("resources/b", "resources/b"),
+        ("resources/b", "resources"),
+        ("resources/b/two.md", "resources/b"),
+        ("resources/b/two.md", "resources/b/two.md"),
+    ] {
+        v.sh(&format!("chmod 000 {shut}"));
+        let to = if moved.ends_with(".md") { "elsewhere.md" } else { "elsewhere" };
+        named(&v.run(&["mv", moved, to]).fails(5), shut);
+        v.sh(&format!("chmod 755 {shut}; test ! -e {to}"));
+    }
+    // What git ignores it does not know under either name.
+    v.sh("chmod 644 resources/b/*; echo /resources/b/own > .gitignore; mkdir -m 000 resources/b/own");
+    v.run(&["mv", "resources/b/two.md", "resources/zwei.md"]).ok();
+}
+
+#[test]
 fn a_vault_that_cannot_be_written_is_read() {
     let Some(v) = Held::new() else { return };
     v.sh("chmod -R a-w .");
