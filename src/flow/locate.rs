@@ -223,6 +223,10 @@ pub fn near(reader: &Reader<'_, '_>, wanted: &VaultPath) -> Result<Vec<String>, 
 /// When it leaves the vault.
 pub fn place(vault: &Vault<'_>, text: &str, standing: &Path) -> Result<Uri, Fault> {
     let mut candidates = candidates(vault, text, standing)?;
+    // A place for something new has no parts yet: a `#` is one of its name.
+    if candidates.iter().any(|uri| uri.fragment.is_none()) {
+        candidates.retain(|uri| uri.fragment.is_none());
+    }
     let wanted = candidates.last().cloned();
     // What is written as seen from where the person stands is meant so if its directory is there.
     let root = vault.root()?;
