@@ -140,11 +140,7 @@ fn directories_deeper_than_can_be_compared_are_told_with_the_next_step() {
     assert!(s.run(&["find", "window"]).ok().out.contains("x.md"));
     for (args, status) in [(&["status"][..], 0), (&["commit", "-m", "Deep"], 1)] {
         let told = s.run(args).fails(status);
-        assert!(
-            told.err.contains("100 directories deep") && told.err.contains(".gitignore"),
-            "{}",
-            told.err
-        );
+        assert!(told.err.contains("100 directories deep") && told.err.contains(".gitignore"), "{}", told.err);
     }
     s.write(".gitignore", "user/d/\n");
     assert!(!s.run(&["status"]).ok().err.contains("deep"));
