@@ -144,3 +144,31 @@ fn files_of_services_name_the_program_and_the_vault() {
     sandbox.run(&["watch", "--print", "cron"]).fails(2);
     sandbox.run(&["watch", "--debounce", "soon"]).fails(2);
 }
+
+#[test]
+fn what_it_cannot_look_at_for_a_while_is_trouble_and_no_end() {
+    let sandbox = prepare();
+    sandbox.write("a.md", "# A\n\nzebra\n");
+    sandbox.run(&["watch", "--detach", "--debounce", "50ms"]).ok();
+    let _ends = Ends(&sandbox);
+    // As on a mount that died: its own files cannot be reached, while the root seems to be there.
+    let place = sandbox.vault().join(".git/runebook/watch");
+    std::fs::rename(&place, sandbox.home().join("watch")).unwrap();
+    std::fs::write(&place, "").unwrap();
+    let log = || sandbox.read(".git/runebook/watch.log");
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        super::support::until(what, Duration::from_millis(20), holds);
+    };
+    until("it tells the trouble", &|| log().contains("\"event\":\"trouble\""));
+    std::fs::remove_file(&place).unwrap();
+    until("it goes on", &|| log().contains("\"event\":\"recovered\""));
+    assert_eq!(log().matches("\"event\":\"trouble\"").count(), 1, "{}", log());
+    assert_eq!(log().matches("\"event\":\"recovered\"").count(), 1, "{}", log());
+    sandbox.write("b.md", "# B\n\nlion\n");
+    until("it takes in what is saved", &|| log().contains("b.md"));
+    until("it can be relied upon again", &|| watcher_is_trusted(&sandbox));
+}
+
+fn watcher_is_trusted(sandbox: &Sandbox) -> bool {
+    sandbox.run(&["status", "--json"]).ok().json()["watcher"]["trusted"] == true
+}
