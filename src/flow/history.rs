@@ -335,6 +335,9 @@ fn with_work_tree(vault: &Vault<'_>, from: Oid, below: Option<&VaultPath>) -> Re
         repo.diff(Some(from), head)?.into_iter().map(|record| (record.path.clone(), record)).collect();
     let below: Vec<VaultPath> = below.cloned().into_iter().collect();
     for one in repo.edited(&below)? {
+        if one.unseen.is_some() {
+            continue;
+        }
         // A file that was never tracked is no part of the vault yet, unless it is a memory.
         if !one.tracked && !one.path.is_markdown() {
             continue;

@@ -365,6 +365,19 @@ fn an_undoing_that_is_refused_changes_nothing() {
     v.sh("git status --porcelain | diff ../before -");
 }
 
+#[test]
+fn edits_are_proposed_without_what_cannot_be_read() {
+    let Some(v) = Held::new() else { return };
+    v.sh("echo more >> resources/a/one.md; echo more >> resources/b/two.md; chmod 000 resources/b/two.md");
+    let run = v.run(&["propose", "from-worktree"]).ok();
+    named(&run, "resources/b/two.md");
+    let id = run.out.split_whitespace().find(|word| word.len() == 8).unwrap_or_default().to_owned();
+    let diff = v.run(&["propose", "diff", &id]).ok().out;
+    assert!(diff.contains("resources/a/one.md") && !diff.contains("two.md"), "{} {diff}", run.out);
+    named(&v.run(&["propose", "from-worktree", "resources/b/two.md"]).fails(5), "resources/b/two.md");
+    v.run(&["diff"]).ok();
+}
+
 /// A file on which something is mounted can be neither removed nor replaced, and its directory does not tell.
 #[test]
 fn an_undoing_that_fails_in_the_middle_is_put_back() {

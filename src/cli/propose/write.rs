@@ -275,6 +275,7 @@ pub(super) fn from_worktree(
     } else if !session.out.json {
         print::written(&mut session.out, &taken.written);
     }
+    session.out.unread(&taken.unread);
     if !taken.left_out.is_empty() {
         let names: Vec<&str> = taken.left_out.iter().take(5).map(VaultPath::as_str).collect();
         let more = if taken.left_out.len() > 5 { ", …" } else { "" };

@@ -6,6 +6,8 @@ use serde::Serialize;
 use super::content::{Written, change};
 use super::{ProposeError, may_propose, new};
 use crate::flow::belongs;
+use crate::flow::commit::CommitError;
+use crate::flow::unread::Unread;
 use crate::flow::vault::Vault;
 use crate::model::actor::Actor;
 use crate::model::change::{Change, ChangeSet, mode};
@@ -22,6 +24,9 @@ pub struct Taken {
     pub written: Written,
     /// Edited files that were left out, since they are no Markdown; naming them takes them.
     pub left_out: Vec<VaultPath>,
+    /// What could not be looked at, and is not part of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
 }
 
 /// Takes the uncommitted edits of this work tree, all Markdown or what stands below `paths`, as a new proposal or into
@@ -45,6 +50,16 @@ pub fn from_worktree(
         }
     }
     let mut edited = vault.repo.edited(paths)?;
+    let mut unread = Vec::new();
+    for one in &edited {
+        let Some(why) = &one.unseen else { continue };
+        let told = Unread::new(one.path.clone(), why);
+        if paths.iter().any(|path| path.is_within(&told.path)) {
+            return Err(CommitError::Unread(told).into());
+        }
+        unread.push(told);
+    }
+    edited.retain(|one| one.unseen.is_none());
     if let Some(one) = paths.iter().find(|path| path.gits_own().is_some()) {
         belongs::storable(one)?;
     }
@@ -78,5 +93,5 @@ pub fn from_worktree(
         None => new(vault, actor, title.unwrap_or(&subject))?.id,
     };
     let written = change(vault, actor, &id, |_| Ok((changes.clone(), subject.clone())))?;
-    Ok(Taken { written, left_out })
+    Ok(Taken { written, left_out, unread })
 }

@@ -249,6 +249,10 @@ fn unedited(vault: &Vault<'_>, what: &str, changes: &ChangeSet) -> Result<(), Fa
     let root = vault.root()?;
     let paths: Vec<VaultPath> = changes.changes.keys().cloned().collect();
     for edited in vault.repo.edited(&paths)? {
+        if edited.unseen.is_some() {
+            let why = "cannot be looked at";
+            return Err(UndoError::Changed { what: what.to_owned(), path: edited.path, why }.into());
+        }
         let stands = vault.repo.add_file(root, &edited.path)?;
         let wanted = match changes.changes.get(&edited.path) {
             Some(Change::Put(entry)) => Some(*entry),

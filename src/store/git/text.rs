@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GitError, Repo, index_error, other};
+use super::{GitError, Repo, Unseen, index_error, other};
 use crate::model::change::{Entry, mode};
 use crate::model::path::VaultPath;
 
@@ -133,6 +133,8 @@ pub struct Edited {
     pub new: Option<Entry>,
     /// Whether git tracks it.
     pub tracked: bool,
+    /// Why it cannot be looked at, where it cannot: it is as in the commit then, or a directory with all that it holds.
+    pub unseen: Option<Unseen>,
 }
 
 impl Repo {
@@ -166,11 +168,17 @@ impl Repo {
                 Some(tree) => self.entry_at(tree, &path)?.filter(|entry| entry.mode != mode::TREE),
                 None => None,
             };
-            let new = self.stored(&root, &path)?;
-            if old != new {
-                out.push(Edited { path, old, new, tracked: !status.status().is_wt_new() });
+            let tracked = !status.status().is_wt_new();
+            match self.stored(&root, &path) {
+                Ok(new) if old == new => {}
+                Ok(new) => out.push(Edited { path, old, new, tracked, unseen: None }),
+                Err(error) => {
+                    let Some((path, why)) = Unseen::above(&root, &path) else { return Err(error) };
+                    out.push(Edited { path, old: None, new: None, tracked, unseen: Some(why) });
+                }
             }
         }
+        out.dedup_by(|a, b| a.unseen.is_some() && b.unseen.is_some() && a.path == b.path);
         Ok(out)
     }
 }
