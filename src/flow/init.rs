@@ -9,7 +9,7 @@ use super::acting;
 use super::found::Found;
 use super::layers::Generator;
 use super::preset::{self, ActorEntry, Preset};
-use super::unread::Unread;
+use super::unread::{self, Unread};
 use super::vault::{ACTORS, CONFIG, POLICY};
 use crate::model::actor::ActorKind;
 use crate::model::change::{Change, ChangeSet};
@@ -19,7 +19,7 @@ use crate::model::fault::{Explain, Fault, Kind};
 use crate::model::id::{ActorId, Oid};
 use crate::model::path::VaultPath;
 use crate::store::files;
-use crate::store::git::{GitError, Head, OwnCommit, Repo, Unseen};
+use crate::store::git::{GitError, Head, OwnCommit, Repo};
 use crate::store::lock::{self, Lock};
 use crate::store::plain;
 use crate::store::walk::{WalkOptions, walk};
@@ -313,7 +313,7 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
     let _lock = Lock::take(&repo.common_dir().join("runebook/lock"), "init", lock::PATIENCE)?;
     let settings = Settings { env, root: &root, branch: &main_branch, existing: request.existing };
     let (mut changes, time_zone) = settings.write(request.preset, &admin, &email)?;
-    let (mut files, mut unread) = (0, Vec::new());
+    let (mut files, mut left) = (0, Vec::new());
     for (path, bytes) in &request.content {
         // The settings are the new vault's own; questions about its memories come along.
         if !path.as_str().starts_with(".runebook/") || path.name() == "eval.yaml" {
@@ -324,7 +324,7 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
     }
     if let Ground::Folder { notes } = &ground {
         let before = changes.changes.len();
-        unread = notes_of(&repo, &root, notes, &mut changes)?;
+        left = unread::take(&repo, &root, notes, &mut changes)?;
         files += changes.changes.len() - before;
     }
     let layers = layers(&repo, &root, &changes)?;
@@ -354,36 +354,9 @@ pub fn init(env: &Env, request: &Request) -> Result<Initialised, Fault> {
         admin: Some(admin),
         time_zone,
         files,
-        unread,
+        unread: left,
         found: None,
     })
-}
-
-/// Takes the notes of a folder into the first commit. Gives those that no commit can hold or that cannot be read.
-fn notes_of(
-    repo: &Repo,
-    root: &Path,
-    notes: &[VaultPath],
-    changes: &mut ChangeSet,
-) -> Result<Vec<Unread>, Fault> {
-    let mut unread = Vec::new();
-    for path in notes {
-        if path.gits_own().is_some() {
-            unread.push(Unread::new(path.clone(), &Unseen::Reserved));
-            continue;
-        }
-        match repo.add_file(root, path) {
-            Ok(Some(entry)) => {
-                changes.changes.insert(path.clone(), Change::Put(entry));
-            }
-            Ok(None) => {}
-            Err(error) => match Unseen::of(root, path) {
-                Some(why) => unread.push(Unread::new(path.clone(), &why)),
-                None => return Err(error.into()),
-            },
-        }
-    }
-    Ok(unread)
 }
 
 /// The layer files of what a new vault begins with, where it has any.
