@@ -311,12 +311,7 @@ pub(super) fn take_back(whole: &mut Whole<'_, '_>, effects: &[Effect]) -> Result
     for run in runs {
         match run {
             [Effect::Moved { from, to }] => move_back(whole, from, to)?,
-            [Effect::Removed { path, commit }] => {
-                if restore(whole, path, *commit)? {
-                    let again = Effect::Restored { path: path.clone(), commit: Some(*commit), content: None };
-                    super::note(vault, what, vec![again])?;
-                }
-            }
+            [Effect::Removed { path, commit }] => bring_again(whole, path, *commit)?,
             [Effect::PutAway { path, kept }] => {
                 let Some(kept) = put_away(vault, path, kept) else { continue };
                 bring_back(whole, path, kept)?;
@@ -337,6 +332,15 @@ pub(super) fn take_back(whole: &mut Whole<'_, '_>, effects: &[Effect]) -> Result
         }
     }
     Ok(())
+}
+
+/// Brings back what git has, if anything of it is missing.
+fn bring_again(whole: &mut Whole<'_, '_>, path: &VaultPath, commit: Oid) -> Result<(), Fault> {
+    if !restore(whole, path, commit)? {
+        return Ok(());
+    }
+    let again = Effect::Restored { path: path.clone(), commit: Some(commit), content: None };
+    super::note(whole.vault, whole.what, vec![again])
 }
 
 /// Brings back what was put away.
