@@ -302,7 +302,7 @@ pub(super) fn take_back(whole: &mut Whole<'_, '_>, effects: &[Effect]) -> Result
     if !any(effects) {
         return Ok(());
     }
-    let (vault, what) = (whole.vault, whole.what);
+    let vault = whole.vault;
     let root = vault.root()?;
     whole.ready(changing(root, vault, effects)?)?;
     let is_file = |effect: &Effect| matches!(effect, Effect::File { .. });
