@@ -149,7 +149,8 @@ impl Ears {
             }
         }
         self.forgive();
-        if !self.deaf.is_empty() && self.why.is_none() {
+        // Where nothing was to be listened to, whoever chose that says why.
+        if self.most > 0 && !self.deaf.is_empty() && self.why.is_none() {
             self.why = Some(format!("no more than {} directories are to be listened to", self.most));
         }
         new

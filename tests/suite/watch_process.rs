@@ -120,6 +120,8 @@ fn polling_is_said_and_right() {
     let _ends = Ends(&sandbox);
     let watcher = ready(&sandbox);
     assert_eq!((&watcher["hearing"], &watcher["trusted"]), (&"polling".into(), &false.into()));
+    // Who asked for it is not told of a limit that was not reached.
+    assert!(watcher["advice"].is_null(), "{watcher}");
     sandbox.write("a.md", "# A\n\nzebra\n");
     assert_eq!(sandbox.run(&["find", "zebra", "--json"]).ok().json()["hits"][0]["path"], "a.md");
     let doctor = sandbox.run(&["doctor"]).out;
