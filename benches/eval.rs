@@ -26,7 +26,7 @@ use crate::support::{self, Result};
 use crate::{beir, known, locomo};
 
 /// The number of answers that are looked at.
-const K: usize = 10;
+pub(crate) const K: usize = 10;
 
 /// One memory of a collection.
 pub(crate) struct Memory {
@@ -138,7 +138,7 @@ fn row(name: &str, asked: &[Asked]) -> Result<()> {
 
 /// Which half of the questions one belongs to: by the parity of its name's hash, so that it is the same half whatever
 /// else changes.
-fn is_even(id: &str) -> bool {
+pub(crate) fn is_even(id: &str) -> bool {
     Digest::of(id.as_bytes()).0[0].is_multiple_of(2)
 }
 
@@ -175,12 +175,12 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
 }
 
 /// A question without what the query syntax would take as a sign.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace(['"', '“', '”', '「', '」', '『', '』', '＂'], " ").replace(" -", " ").replace(" －", " ")
 }
 
 /// The vault of a collection, made if it is not there yet.
-fn made(collection: &Collection) -> Result<PathBuf> {
+pub(crate) fn made(collection: &Collection) -> Result<PathBuf> {
     let mut all = String::from("3\n");
     for memory in &collection.memories {
         writeln!(all, "{}\n{}\n", memory.path, memory.text)?;

@@ -9,7 +9,8 @@
 //! - `watch VAULT`: a watched vault, from a save to its being found, idling, a large checkout;
 //! - `vectors [COUNT…]`: exact search over random vectors, 100,000 and 1,000,000 of them if not said;
 //! - `embed MODEL RUNTIME [COUNT]`: embedding through the program and through the bare runtime, and a cold start;
-//! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched.
+//! - `eval COLLECTION DATA [OPTIONS]`: how well public collections are searched;
+//! - `tune text|fused DATA NOTES PAGES`: chooses the weights of search on half of the questions.
 
 mod beir;
 mod embed;
@@ -25,6 +26,7 @@ mod merge;
 mod mv;
 mod support;
 mod tokens;
+mod tune;
 mod vectors;
 mod watch;
 mod words;
@@ -56,9 +58,10 @@ fn main() -> support::Result<()> {
         }
         ["embed", model, runtime] => embed::run(&place(model)?, &place(runtime)?, 200),
         ["embed", model, runtime, count] => embed::run(&place(model)?, &place(runtime)?, count.parse()?),
+        ["tune", arm, data, notes, pages] => tune::run(arm, [&place(data)?, &place(notes)?, &place(pages)?]),
         ["eval", name, data, rest @ ..] => eval::run(name, &place(data)?, rest),
         _ => support::say(
-            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | hybrid DIR | layers DIR | merge DIR | watch DIR | mv NEW | graph DIR | tokens DIR… | vectors | embed MODEL RUNTIME | eval NAME DATA",
+            "cargo bench --bench vault -- generate DIR COUNT | index DIR | find DIR | hybrid DIR | layers DIR | merge DIR | watch DIR | mv NEW | graph DIR | tokens DIR… | vectors | embed MODEL RUNTIME | eval NAME DATA | tune text|fused DATA NOTES PAGES",
         ),
     }
 }

@@ -256,6 +256,9 @@ fn arms_of(arms: &find::Arms, score: f64) -> Vec<String> {
             arms.run
         ));
     }
+    if arms.named != 0.0 {
+        lines.push(format!("  {:>9.4}  name      the question is its title", arms.named));
+    }
     lines
 }
 

@@ -6,6 +6,7 @@ pub mod query;
 pub mod text;
 mod text_filter;
 mod text_guess;
+mod text_name;
 mod text_near;
 mod text_prefix;
 mod text_run;
@@ -19,11 +20,11 @@ mod text_view;
 mod text_words;
 pub mod tokenizer;
 pub mod vectors;
+pub mod weights;
 
 /// Searching the text index.
 pub mod search {
     pub use super::text_guess::Missing;
-    pub use super::text_run::strength;
     pub use super::text_search::{Found, Hit, Part, Request};
     pub use super::text_sieve::{Address, Addresses};
 }

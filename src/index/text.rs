@@ -124,19 +124,13 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
     }
 }
 
-/// The searched fields with their weights, in the order in which their numbers are kept. The body has its place (names,
-/// title and headings) in front, so that what stands there and what stands below counts as one text; what the title says
-/// counts once more. The last one holds no words but how they begin, and only tells between chunks that have words.
-pub const FIELDS: [(&str, f64); 7] = [
-    ("title", 0.5),
-    ("headings", 0.3),
-    ("tags", 1.5),
-    ("aliases", 1.5),
-    ("body", 1.0),
-    ("path", 0.5),
-    ("starts", 0.5),
-];
-/// The number of the body among the fields.
+/// The searched fields, in the order in which their numbers are kept. The body has its place (names, title and
+/// headings) in front, so that what stands there and what stands below counts as one text; what the title says counts
+/// once more. The last one holds no words but how they begin, and only tells between chunks that have words.
+pub const FIELDS: [&str; 7] = ["title", "headings", "tags", "aliases", "body", "path", "starts"];
+/// The number of the title among the fields.
+pub(super) const TITLE: usize = 0;
+/// The number of the body.
 pub(super) const BODY: usize = 4;
 /// The number of the field that holds how words begin.
 pub(super) const STARTS: usize = 6;
@@ -214,9 +208,6 @@ pub struct Entry<'a> {
 pub struct Totals {
     /// How many chunks.
     pub chunks: u64,
-    /// How many memories: chunks that are the first of theirs.
-    #[serde(default)]
-    pub memories: u64,
     /// How many tokens in each of [`FIELDS`].
     pub tokens: [u64; 7],
 }
@@ -247,7 +238,7 @@ fn schema() -> (Schema, Fields) {
     let body = indexed(text_words::BODY, IndexRecordOption::WithFreqsAndPositions);
     let starts = indexed(text_words::STARTS, IndexRecordOption::WithFreqs);
     let mut searched = [doc; 7];
-    for (at, (name, _)) in FIELDS.iter().enumerate() {
+    for (at, name) in FIELDS.iter().enumerate() {
         let options = match at {
             BODY => &body,
             STARTS => &starts,
@@ -325,9 +316,6 @@ impl TextIndex {
         let mut totals = Totals::default();
         for segment in self.reader.searcher().segment_readers() {
             totals.chunks += u64::from(segment.num_docs());
-            let ords = segment.fast_fields().u64("ord")?;
-            totals.memories +=
-                segment.doc_ids_alive().filter(|doc| ords.first(*doc) == Some(0)).count() as u64;
             for (field, sum) in self.fields.searched.iter().zip(&mut totals.tokens) {
                 let lengths = segment.get_fieldnorms_reader(*field)?;
                 *sum += segment.doc_ids_alive().map(|doc| u64::from(lengths.fieldnorm(doc))).sum::<u64>();

@@ -103,7 +103,7 @@ impl Guess<'_> {
     fn stands(&mut self, term: &str) -> tantivy::Result<bool> {
         // Titles and headings are part of the body, and how words begin is no word.
         for (name, field) in super::text::FIELDS.iter().zip(self.view.fields.searched) {
-            if matches!(name.0, "body" | "tags" | "aliases" | "path")
+            if matches!(*name, "body" | "tags" | "aliases" | "path")
                 && self.count(&Term::from_field_text(field, term), 1)? > 0
             {
                 return Ok(true);

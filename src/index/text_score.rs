@@ -1,12 +1,10 @@
 //! What memories score, exactly: in double precision, term by term in one order, so that an answer does not depend on
 //! how the index is laid out.
 //!
-//! A score is a sum of BM25 over the fields. What the body says is scored twice, in the whole memory and in its best
-//! chunk, and the two are mixed: a question about a memory as a whole finds its words in several chunks, one about a
-//! detail of a long one in a single chunk. A small memory that stands in a row (see [`super::text_near`]) has what
-//! stands around it as one more field, at a lower weight.
+//! A score is a sum of BM25 over the fields of a memory's best chunk. A small memory that stands in a row (see
+//! [`super::text_near`]) has what stands around it as one more field, at a lower weight.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
@@ -17,17 +15,10 @@ use super::text_near::{Near, Place};
 use super::text_prefix::Prefix;
 use super::text_terms::Sought;
 use super::text_view::View;
+use super::weights::Weights;
 
-/// BM25's constants (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, 3.2),
-/// the same as tantivy's.
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-/// The weight of what stands around a memory.
-const AROUND: f64 = 0.8;
 /// How many stand around one at most: the mean length of surroundings is that many mean bodies.
 const MOST_AROUND: f64 = 4.0;
-/// The share of the best chunk in what the body scores; the rest is the whole memory's.
-const CHUNK: f64 = 0.3;
 
 /// A term in a field, with its weight.
 pub(super) struct Unit {
@@ -45,14 +36,15 @@ pub(super) enum What {
 }
 
 /// What a query's terms look up in each field; those that no chunk of the view has are left out.
-pub(super) fn units(view: &View, sought: &Sought) -> tantivy::Result<Vec<Unit>> {
+pub(super) fn units(view: &View, sought: &Sought, weights: &Weights) -> tantivy::Result<Vec<Unit>> {
     let mut units = Vec::new();
-    for (field, (name, weight)) in FIELDS.iter().enumerate().filter(|(field, _)| *field != STARTS) {
+    let counts = of_fields(weights);
+    for (field, name) in FIELDS.iter().enumerate().filter(|(field, _)| *field != STARTS) {
         for term in &sought.terms {
             if term.bodies_only && !matches!(*name, "title" | "body") {
                 continue;
             }
-            let boost = weight * term.weight;
+            let boost = counts[field] * term.weight;
             if term.prefix {
                 let prefix = Prefix::find(view, field, &term.text)?;
                 let frequency = prefix.frequency;
@@ -69,10 +61,16 @@ pub(super) fn units(view: &View, sought: &Sought) -> tantivy::Result<Vec<Unit>> 
         }
     }
     for (start, weight) in &sought.starts {
-        units.push(unit(view, STARTS, start, FIELDS[STARTS].1 * weight)?);
+        units.push(unit(view, STARTS, start, counts[STARTS] * weight)?);
     }
-    units.retain(|unit| unit.frequency > 0);
+    units.retain(|unit| unit.frequency > 0 && unit.boost > 0.0);
     Ok(units)
+}
+
+/// The weights of the fields, in the order of [`FIELDS`].
+fn of_fields(weights: &Weights) -> [f64; FIELDS.len()] {
+    let Weights { title, headings, tags, aliases, path, starts, .. } = *weights;
+    [title, headings, tags, aliases, 1.0, path, starts]
 }
 
 fn unit(view: &View, field: usize, text: &str, boost: f64) -> tantivy::Result<Unit> {
@@ -92,12 +90,10 @@ pub(super) struct Scored {
     pub(super) words: f64,
     /// By all.
     pub(super) score: f64,
-    /// The part of the body and of how its words begin.
-    body: f64,
     parts: Vec<(usize, f64)>,
-    /// How often the chunk has the term of each unit of those two, in their order, and how long they are.
+    /// How often its body has the term of each unit of the body, in their order, and how long that is.
     counts: Vec<u32>,
-    lengths: [u32; 2],
+    length: u32,
 }
 
 fn rarity(view: &View, unit: &Unit) -> f64 {
@@ -114,23 +110,16 @@ fn rare(view: &View, frequency: u64) -> f64 {
     (1.0 + (total - has + 0.5) / (has + 0.5)).ln()
 }
 
-fn bm25(rarity: f64, count: f64, length: f64, mean: f64) -> f64 {
-    rarity * (K1 + 1.0) * count / (count + K1 * (1.0 - B + B * length / mean.max(1e-9)))
+fn bm25(weights: &Weights, rarity: f64, count: f64, length: f64, mean: f64) -> f64 {
+    let Weights { k1, b, .. } = *weights;
+    rarity * (k1 + 1.0) * count / (count + k1 * (1.0 - b + b * length / mean.max(1e-9)))
 }
 
-/// The two fields that hold what the body says, by their place in [`Scored::lengths`].
-const TEXT: [usize; 2] = [BODY, STARTS];
-
-fn is_text(unit: &Unit) -> bool {
-    TEXT.contains(&unit.field)
-}
-
-/// Scores chunks by themselves. They come in no order and each once. `text` is for chunks of which only the body counts.
+/// Scores chunks by themselves. They come in no order and each once.
 pub(super) fn score(
-    view: &View,
+    (view, weights): (&View, &Weights),
     units: &[Unit],
     mut chunks: Vec<(Place, u64)>,
-    text: bool,
 ) -> tantivy::Result<Vec<Scored>> {
     chunks.sort_unstable();
     let new = |(place, memory): &(Place, u64)| Scored {
@@ -139,10 +128,9 @@ pub(super) fn score(
         ord: 0,
         words: 0.0,
         score: 0.0,
-        body: 0.0,
         parts: Vec::new(),
         counts: Vec::new(),
-        lengths: [0; 2],
+        length: 0,
     };
     let mut scored: Vec<Scored> = chunks.iter().map(new).collect();
     for group in scored.chunk_by_mut(|a, b| a.place.0 == b.place.0) {
@@ -151,25 +139,22 @@ pub(super) fn score(
         for one in group.iter_mut() {
             one.ord = ords.first(one.place.1).unwrap_or(0);
         }
-        for (at, field) in TEXT.iter().enumerate() {
-            let lengths = reader.get_fieldnorms_reader(view.fields.searched[*field])?;
-            for one in group.iter_mut() {
-                one.lengths[at] = lengths.fieldnorm(one.place.1);
-            }
+        let lengths = reader.get_fieldnorms_reader(view.fields.searched[BODY])?;
+        for one in group.iter_mut() {
+            one.length = lengths.fieldnorm(one.place.1);
         }
-        for (number, unit) in units.iter().enumerate().filter(|(_, unit)| !text || is_text(unit)) {
+        for (number, unit) in units.iter().enumerate() {
             let lengths = reader.get_fieldnorms_reader(view.fields.searched[unit.field])?;
             let (rarity, mean) = (rarity(view, unit), view.mean(unit.field));
             let counts = counts(reader, unit, group)?;
             for (one, count) in group.iter_mut().zip(counts) {
-                if is_text(unit) {
+                if unit.field == BODY {
                     one.counts.push(count);
                 }
                 if count > 0 {
                     let length = f64::from(lengths.fieldnorm(one.place.1));
-                    let score = unit.boost * bm25(rarity, f64::from(count), length, mean);
+                    let score = unit.boost * bm25(weights, rarity, f64::from(count), length, mean);
                     one.score += score;
-                    one.body += if is_text(unit) { score } else { 0.0 };
                     one.words += if unit.field == STARTS { 0.0 } else { score };
                     one.parts.push((number, score));
                 }
@@ -182,59 +167,40 @@ pub(super) fn score(
 /// Chunks with what else is known of them.
 pub(super) struct Memories<'a> {
     pub(super) view: &'a View,
+    pub(super) weights: &'a Weights,
     pub(super) units: &'a [Unit],
     /// The chunks that were scored.
     pub(super) chunks: &'a BTreeMap<Place, Scored>,
     pub(super) near: &'a Near,
-    /// The chunks of memories that have several.
-    pub(super) several: &'a HashMap<u64, Vec<Place>>,
 }
 
 impl Memories<'_> {
     /// What a memory scores of which this is the best chunk, and the parts by unit.
     pub(super) fn score(&self, best: &Scored) -> (f64, Vec<(&'static str, usize, f64)>) {
-        let alone = [best.place];
-        let all = self.several.get(&best.memory).map_or(&alone[..], Vec::as_slice);
-        let whole = self.body(all, |field| self.view.mean_of_memories(field));
-        let around = match self.near.around.get(&best.place) {
-            Some(around) => self.body(around, |field| self.view.mean(field) * MOST_AROUND),
-            None => Vec::new(),
-        };
-        let field = |number: usize| FIELDS[self.units[number].field].0;
-        let mut parts: Vec<(&'static str, usize, f64)> = Vec::new();
-        for (number, score) in &best.parts {
-            let share = if is_text(&self.units[*number]) { CHUNK } else { 1.0 };
-            parts.push((field(*number), *number, share * score));
-        }
-        for (number, score) in whole {
-            let score = (1.0 - CHUNK) * score;
-            match parts.iter_mut().find(|part| part.1 == number) {
-                Some(part) => part.2 += score,
-                None => parts.push((field(number), number, score)),
-            }
-        }
-        // How words begin tells too little of what only stands around.
-        let around = around.into_iter().filter(|(number, _)| self.units[*number].field == BODY);
-        parts.extend(around.map(|(number, score)| ("around", number, AROUND * score)));
+        let field = |number: usize| FIELDS[self.units[number].field];
+        let parts = best.parts.iter().map(|(number, score)| (field(*number), *number, *score));
+        let around = self.near.around.get(&best.place).map_or(Vec::new(), |around| self.around(around));
+        let around =
+            around.into_iter().map(|(number, score)| ("around", number, self.weights.around * score));
+        let parts: Vec<(&'static str, usize, f64)> = parts.chain(around).collect();
         (parts.iter().map(|part| part.2).sum(), parts)
     }
 
-    /// What the bodies of some chunks score as one text, by unit.
-    fn body(&self, places: &[Place], mean: impl Fn(usize) -> f64) -> Vec<(usize, f64)> {
-        let units = || self.units.iter().enumerate().filter(|(_, unit)| is_text(unit));
+    /// What the bodies of some chunks score as one text, by unit. How words begin tells too little there.
+    fn around(&self, places: &[Place]) -> Vec<(usize, f64)> {
+        let units = || self.units.iter().enumerate().filter(|(_, unit)| unit.field == BODY);
         let mut counts = vec![0.0; units().count()];
-        let mut lengths = [0.0; 2];
+        let mut length = 0.0;
         for one in places.iter().filter_map(|place| self.chunks.get(place)) {
-            for (sum, length) in lengths.iter_mut().zip(one.lengths) {
-                *sum += f64::from(length);
-            }
+            length += f64::from(one.length);
             for (sum, count) in counts.iter_mut().zip(&one.counts) {
                 *sum += f64::from(*count);
             }
         }
+        let mean = self.view.mean(BODY) * MOST_AROUND;
         let scores = units().zip(counts).filter(|(_, count)| *count > 0.0).map(|((number, unit), count)| {
-            let length = lengths[usize::from(unit.field == STARTS)];
-            (number, unit.boost * bm25(rarity(self.view, unit), count, length, mean(unit.field)))
+            let score = bm25(self.weights, rarity(self.view, unit), count, length, mean);
+            (number, unit.boost * score)
         });
         scores.collect()
     }

@@ -10,14 +10,15 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{Score, Term};
 
 use super::query::{Item, Query};
-use super::text::{Facts, STARTS, TextError, TextIndex, Totals, guarded, tag_key};
+use super::text::{STARTS, TextError, TextIndex, Totals, guarded, tag_key};
 use super::text_filter::{Candidate, Filter, Top};
-use super::text_near::{self, Near, Place};
+use super::text_near::{Near, Place};
 use super::text_prefix::Prefix;
 use super::text_run;
 use super::text_score::{self, Memories, Scored, Unit, What};
 use super::text_terms::{self, Sought};
 use super::text_view::{Bits, View};
+use super::weights::Weights;
 
 /// How many memories are looked at closely at least.
 const DEPTH: usize = 100;
@@ -51,6 +52,8 @@ pub struct Request<'a> {
     pub path: Option<&'a dyn Fn(&str) -> bool>,
     /// Whether to tell the parts of the scores.
     pub explain: bool,
+    /// How much each thing counts.
+    pub weights: &'a Weights,
 }
 
 /// One term's part in a score.
@@ -75,6 +78,8 @@ pub struct Hit {
     pub score: f64,
     /// How much of the query stands there as it was typed, from 0 to 1: see `text_run.rs`.
     pub run: f64,
+    /// Whether the query is its title.
+    pub named: bool,
     /// What of the score is for that.
     pub bonus: f64,
     /// The parts of the score, if they were asked for.
@@ -85,7 +90,7 @@ impl Hit {
     /// A hit of which nothing else is known.
     #[must_use]
     pub fn plain(doc: u64, ord: u64, score: f64) -> Hit {
-        Hit { doc, ord, score, run: 0.0, bonus: 0.0, parts: Vec::new() }
+        Hit { doc, ord, score, run: 0.0, named: false, bonus: 0.0, parts: Vec::new() }
     }
 }
 
@@ -117,7 +122,7 @@ impl TextIndex {
         path_of: &dyn Fn(u64) -> String,
     ) -> tantivy::Result<Found> {
         let view = View::open(self, request.hidden, request.totals)?;
-        let sought = text_terms::sought(request.query);
+        let sought = text_terms::sought(request.query, request.weights);
         let mut found =
             Found { notes: sought.notes.clone(), terms: sought.marks.clone(), ..Found::default() };
         if view.totals.chunks == 0 {
@@ -129,14 +134,14 @@ impl TextIndex {
             sort(&mut found.hits, request.limit, path_of);
             return Ok(found);
         }
-        let units = text_score::units(&view, &sought)?;
+        let units = text_score::units(&view, &sought, request.weights)?;
         found.lacks = lacks(&sought, &units);
         if units.iter().all(|unit| unit.field == STARTS) {
             return Ok(found);
         }
         let depth = request.limit.max(DEPTH);
         let candidates = candidates(&view, &units, &mut filters, depth)?;
-        let scored = text_score::score(&view, &units, candidates, false)?;
+        let scored = text_score::score((&view, request.weights), &units, candidates)?;
         let best = cut(scored, depth, |one| one.words, &filters);
         found.hits = memories(&view, &units, best, &mut filters, request)?;
         sort(&mut found.hits, request.limit, path_of);
@@ -324,7 +329,7 @@ fn memories(
     let mut chunks: BTreeMap<Place, Scored> = best.into_iter().map(|one| (one.place, one)).collect();
     let more = near.memories.iter().map(|(place, memory)| (*place, *memory));
     let more: Vec<(Place, u64)> = more.filter(|(place, _)| !chunks.contains_key(place)).collect();
-    let around = text_score::score(view, units, more, false)?;
+    let around = text_score::score((view, request.weights), units, more)?;
     chunks.extend(around.into_iter().map(|one| (one.place, one)));
     let mut firsts: HashMap<u64, &Scored> = HashMap::new();
     // A memory is found by its words; how they begin, and what stands around it, only add to that.
@@ -335,21 +340,10 @@ fn memories(
         }
     }
     let firsts: Vec<Scored> = firsts.into_values().cloned().collect();
-    let (mut several, mut rest) = (HashMap::new(), Vec::new());
-    for one in &firsts {
-        if Facts::is_one_of_several(filters[one.place.0].facts.first(one.place.1).unwrap_or(0)) {
-            let all = text_near::chunks(view, one.memory, one.place)?;
-            rest.extend(all.iter().map(|place| (*place, one.memory)));
-            several.insert(one.memory, all);
-        }
-    }
-    rest.retain(|(place, _)| !chunks.contains_key(place));
-    let rest = text_score::score(view, units, rest, true)?;
-    chunks.extend(rest.into_iter().map(|one| (one.place, one)));
-    let memories = Memories { view, units, chunks: &chunks, near: &near, several: &several };
+    let memories = Memories { view, weights: request.weights, units, chunks: &chunks, near: &near };
     let mut hits: Vec<(Place, Hit)> =
         firsts.iter().map(|one| (one.place, hit(&memories, one, request.explain))).collect();
-    text_run::favour(&memories, request.query, &mut hits, request.explain)?;
+    text_run::favour(&memories, request, &mut hits, filters)?;
     Ok(hits.into_iter().map(|(_, hit)| hit).collect())
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::query::{Query, is_stop_character, is_stop_word};
 use super::text_words::{has_exact, starts};
 use super::tokenizer::{Analyzer, EXACT, Kind, Token};
+use super::weights::Weights;
 
 /// The most terms of one query.
 const MAX_TERMS: usize = 256;
@@ -36,15 +37,15 @@ pub(super) struct Sought {
 }
 
 /// The terms of a query's words and phrases.
-pub(super) fn sought(query: &Query) -> Sought {
+pub(super) fn sought(query: &Query, weights: &Weights) -> Sought {
     let mut sought = Sought { notes: query.notes.clone(), ..Sought::default() };
     let mut analyzer = Analyzer::default();
     let (mut terms, mut stops, mut begun) = (Terms::default(), Terms::default(), Terms::default());
     for text in query.texts() {
         sought.asked = true;
         let tokens = analyzer.analyze(text).to_vec();
-        for (at, token) in tokens.iter().enumerate() {
-            let Some(term) = term_of(&analyzer, &tokens, at, token) else { continue };
+        for at in 0..tokens.len() {
+            let Some(term) = term_of(&analyzer, &tokens, at, weights) else { continue };
             if says_nothing(&analyzer, &tokens, at) { stops.take(term) } else { terms.take(term) }
         }
         for (start, _) in starts(&analyzer, &tokens) {
@@ -100,13 +101,14 @@ fn says_nothing(analyzer: &Analyzer, tokens: &[Token], at: usize) -> bool {
     }
 }
 
-fn term_of(analyzer: &Analyzer, tokens: &[Token], at: usize, token: &Token) -> Option<SoughtTerm> {
+fn term_of(analyzer: &Analyzer, tokens: &[Token], at: usize, weights: &Weights) -> Option<SoughtTerm> {
+    let token = &tokens[at];
     let text = analyzer.term(token).to_owned();
     let term = |weight, bodies_only| SoughtTerm { text: text.clone(), weight, prefix: false, bodies_only };
     Some(match token.kind {
         Kind::Plain | Kind::Whole => term(1.0, false),
         // The form as it was typed counts a little more than another one of the same stem.
-        Kind::Exact => term(0.1, true),
+        Kind::Exact => term(weights.exact, true),
         Kind::Pair => term(1.0, false),
         Kind::Last => {
             if ends_a_pair(tokens, at) {

@@ -94,10 +94,6 @@ impl View {
             };
             list.retain(|doc| !segment.is_deleted(*doc));
             totals.chunks = totals.chunks.saturating_sub(list.len() as u64);
-            if !list.is_empty() {
-                let firsts = list.iter().filter(|doc| columns.ord.first(**doc) == Some(0)).count() as u64;
-                totals.memories = totals.memories.saturating_sub(firsts);
-            }
             for (field, sum) in fields.searched.iter().zip(&mut totals.tokens) {
                 if !list.is_empty() {
                     let lengths = segment.get_fieldnorms_reader(*field)?;
@@ -125,11 +121,6 @@ impl View {
     /// The place of each chunk of a segment in its memory, from 0.
     pub(super) fn ords(&self, segment: usize) -> &Column<u64> {
         &self.columns[segment].ord
-    }
-
-    /// The mean length of a field over all chunks of a memory.
-    pub(super) fn mean_of_memories(&self, field: usize) -> f64 {
-        self.totals.tokens[field] as f64 / self.totals.memories.max(1) as f64
     }
 
     /// The mean length of a field.

@@ -324,3 +324,38 @@ fn a_sentence_is_found_where_it_stands() {
     let run = answer["hits"][0]["explain"].as_array().unwrap().iter().find(|part| part["field"] == "run");
     assert!(run.is_some(), "{answer}");
 }
+
+#[test]
+fn what_is_called_as_the_query_says_comes_first() {
+    let s = Sandbox::new();
+    s.run(&["init"]).ok();
+    s.write("resources/a.md", "# Links\n\nWhat leads from one note to another.\n");
+    s.write(
+        "resources/b.md",
+        "# Internal links\n\nLinks to links: links of links, and more links for links.\n",
+    );
+    s.write("resources/c.md", "# Import notes\n\nFrom another program.\n");
+    s.write("resources/d.md", "# Importer\n\nImport notes: import notes, notes to import, import notes.\n");
+    s.write("resources/e.md", "# 设置\n\n这里写着怎么做。\n");
+    s.write("resources/f.md", "# 设置文件夹\n\n设置文件夹设置，设置里的设置。\n");
+    s.write("resources/g.md", "# Link\n\nNothing else of it.\n");
+    let found = |query: &str| paths(s.run(&["find", "--json", query]));
+    for (query, path) in
+        [("links", "a"), ("LINKS", "a"), ("import notes", "c"), ("\"import notes\"", "c"), ("设置", "e")]
+    {
+        assert_eq!(found(query)[0], format!("resources/{path}.md"), "{query}");
+    }
+    // The form as it is written, and the whole of it: what is called so is told from what has it in its name.
+    assert_eq!(found("link")[0], "resources/g.md");
+    let names = |query: &str| {
+        let answer = s.run(&["find", "--json", "--explain", query]).json();
+        let hits = answer["hits"].as_array().unwrap().clone();
+        let named = |hit: &serde_json::Value| {
+            hit["explain"].as_array().unwrap().iter().any(|part| part["field"] == "name")
+        };
+        hits.iter().filter(|hit| named(hit)).map(|hit| hit["path"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("links"), ["resources/a.md"]);
+    assert_eq!(names("links notes"), [] as [&str; 0]);
+    assert_eq!(names("internal"), [] as [&str; 0]);
+}

@@ -102,6 +102,11 @@ impl<'v, 'e> Answerer<'v, 'e> {
         !matches!(arm, Arm::Dense | Arm::Fused) || self.finder.has_meaning()
     }
 
+    /// The index that is asked, to weigh it otherwise.
+    pub fn finder(&mut self) -> &mut Finder {
+        &mut self.finder
+    }
+
     /// The paths of the answers, best first, and how long it took.
     ///
     /// # Errors

@@ -1,27 +1,45 @@
 //! The question's vector: the model is loaded when the first question needs it, and in a thread of its own while the
 //! files are looked at.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use crate::flow::models::{Choice, Unavailable};
 use crate::index::embed::Lazy;
 use crate::index::query::{Item, Query};
-use crate::model::fault::Explain as _;
+use crate::model::fault::{Explain as _, Fault};
 
 /// A model that embeds questions, and the last one with its vector.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) lazy: Lazy,
     last: Option<(String, Result<Vec<f32>, Lexical>)>,
+    /// The vectors of questions that were announced.
+    ahead: HashMap<String, Vec<f32>>,
 }
 
 impl Asker {
     pub(super) fn new(choice: &Choice) -> Asker {
-        Asker { lazy: choice.lazy(), last: None }
+        Asker { lazy: choice.lazy(), last: None, ahead: HashMap::new() }
+    }
+
+    /// Embeds questions that will be asked, and lets go of the model.
+    pub(super) fn ahead(&mut self, questions: &[String]) -> Result<(), Fault> {
+        for question in questions {
+            let vector = self.lazy.get()?.query(question)?;
+            self.ahead.insert(question.clone(), vector);
+        }
+        self.lazy.unload_if_idle(Duration::ZERO);
+        Ok(())
     }
 
     /// The vector of a question.
     pub(super) fn vector(&mut self, question: &str) -> Result<Vec<f32>, Lexical> {
         if let Some((_, known)) = self.last.as_ref().filter(|(text, _)| text == question) {
             return known.clone();
+        }
+        if let Some(known) = self.ahead.get(question) {
+            return Ok(known.clone());
         }
         let vector = self.lazy.get().and_then(|model| model.query(question));
         let vector = vector.map_err(|error| Lexical::from(&Unavailable::Broken(error)));

@@ -4,31 +4,19 @@
 //! (z-scores) before they are added. Languages are compared each by itself, since a model puts texts of one language
 //! near each other whatever they say. The constants were chosen by measurement; BENCHMARKS.md tells how.
 
+use super::weights::Fusion;
 use crate::flow::meaning::unit;
-use crate::index::search::strength;
 use crate::index::vectors::{Script, dot};
 
 /// How many of the best of each arm are fused.
 pub(super) const DEPTH: usize = 500;
 /// A language with fewer texts than this is not compared by itself.
 pub(super) const FEWEST: usize = 20;
-/// How much meaning counts, by the question's script; words have the rest.
-const MEANING: [f64; 2] = [0.45, 0.67];
-/// How much it counts in the other language, where words find names alone.
-const MEANING_ABROAD: f64 = 0.9;
-/// What an answer in the other language stands behind one in the question's.
-const ABROAD: f64 = 0.3;
 /// How many of the best are smoothed over those that they resemble…
 const SMOOTHED: usize = 100;
 /// …over how many…
 const NEAREST: usize = 4;
-/// …with which share.
-const SHARE: f64 = 0.35;
-/// A translation takes this share of its original's score…
-const LIFT: f64 = 0.5;
-/// …where both point the same way at least so far…
-const TRANSLATION: f64 = 0.5;
-/// …and stays this much behind it.
+/// A translation stays this much behind its original.
 const BEHIND: f64 = 0.01;
 /// How many of the best are looked at with what stands around them.
 pub(super) const LENDING: usize = 128;
@@ -48,6 +36,8 @@ pub(super) struct Candidate {
     pub(super) text: Option<(usize, f64)>,
     /// How much of the question stands there as it was typed.
     pub(super) run: f64,
+    /// Whether the question is its title.
+    pub(super) named: bool,
     /// Its place among those that the meaning found.
     pub(super) rank: Option<usize>,
     /// The cosine of the question and its best chunk, both seen from the mean of their language; none where it has no
@@ -61,8 +51,8 @@ pub(super) struct Candidate {
     pub(super) score: f64,
     /// What its likes added to it.
     pub(super) likes: f64,
-    /// What the run added to it.
-    pub(super) bonus: f64,
+    /// What the run added to it, and its title.
+    pub(super) bonus: [f64; 2],
 }
 
 impl Candidate {
@@ -74,13 +64,14 @@ impl Candidate {
             script,
             text: None,
             run: 0.0,
+            named: false,
             rank: None,
             cosine: None,
             row: None,
             z,
             score,
             likes,
-            bonus: 0.0,
+            bonus: [0.0; 2],
         }
     }
 }
@@ -97,12 +88,12 @@ pub(super) fn sift(candidates: &mut Vec<Candidate>) {
     candidates.retain(|one| one.text.is_some() || one.cosine.is_none_or(|cosine| cosine >= LEAST_COSINE));
 }
 
-/// What the memories in a row around one lend to its cosine, by their distance. As with the words, what was said just
-/// before and after tells what is spoken of.
-const LENT: [f64; 2] = [0.2, 0.1];
-
 /// Lends the best, which come first, of what stands around them: `around` gives cosines and distances.
-pub(super) fn lend(candidates: &mut [Candidate], around: impl Fn(u64) -> Vec<(f64, usize)>) {
+pub(super) fn lend(
+    weights: &Fusion,
+    candidates: &mut [Candidate],
+    around: impl Fn(u64) -> Vec<(f64, usize)>,
+) {
     let all: Vec<f64> =
         candidates.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine).collect();
     let (mean, _) = spread(all.into_iter(), 0);
@@ -110,7 +101,11 @@ pub(super) fn lend(candidates: &mut [Candidate], around: impl Fn(u64) -> Vec<(f6
         let Some(cosine) = one.cosine else { continue };
         let (mut sum, mut squares) = (cosine - mean, 1.0);
         for (other, distance) in around(one.doc) {
-            let share = LENT.get(distance.saturating_sub(1)).copied().unwrap_or(0.0);
+            let share = match distance {
+                0 | 1 => weights.next,
+                2 => weights.next_but_one,
+                _ => 0.0,
+            };
             sum += share * (other - mean);
             squares += share * share;
         }
@@ -128,6 +123,8 @@ pub(super) struct Plan {
     pub(super) apart: bool,
     /// Whether the words count.
     pub(super) words: bool,
+    /// How much each thing counts.
+    pub(super) weights: Fusion,
 }
 
 impl Plan {
@@ -135,8 +132,9 @@ impl Plan {
     fn meaning(&self, abroad: bool) -> f64 {
         match (self.words, abroad) {
             (false, _) => 1.0,
-            (true, true) => MEANING_ABROAD,
-            (true, false) => MEANING[self.script.index()],
+            (true, true) => self.weights.meaning_abroad,
+            (true, false) if self.script == Script::Cjk => self.weights.meaning_cjk,
+            (true, false) => self.weights.meaning,
         }
     }
 
@@ -187,7 +185,7 @@ fn fuse_group(group: &mut [&mut Candidate], plan: &Plan, abroad: bool) {
     }
     if plan.apart {
         let of_both = spread(group.iter().map(|one| one.score), 0);
-        let behind = if abroad { ABROAD } else { 0.0 };
+        let behind = if abroad { plan.weights.abroad } else { 0.0 };
         group.iter_mut().for_each(|one| one.score = z(one.score, of_both) - behind);
     }
 }
@@ -227,7 +225,7 @@ pub(super) fn smooth(
         if weights > LEAST {
             let mean = likes.iter().map(|(weight, score)| weight * score).sum::<f64>() / weights;
             let one = &mut candidates[*at];
-            one.likes = SHARE * (mean - one.score);
+            one.likes = plan.weights.likes * (mean - one.score);
             one.score += one.likes;
         }
         least = least.min(candidates[*at].score);
@@ -262,13 +260,13 @@ pub(super) fn lift(
             .iter()
             .copied()
             .max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
-            .filter(|other| score(other) >= TRANSLATION)
+            .filter(|other| score(other) >= plan.weights.translation)
     };
     for at in &abroad {
         let Some(original) = nearest(*at, &home) else { continue };
         if nearest(original, &abroad) == Some(*at) {
             let (own, others) = (candidates[*at].score, candidates[original].score);
-            let lifted = (LIFT * own + (1.0 - LIFT) * others).min(others - BEHIND);
+            let lifted = ((1.0 - plan.weights.lift) * own + plan.weights.lift * others).min(others - BEHIND);
             if lifted > own {
                 candidates[*at].likes += lifted - own;
                 candidates[*at].score = lifted;
@@ -277,14 +275,15 @@ pub(super) fn lift(
     }
 }
 
-/// Favours what has the question as it was typed, as the words do among themselves: the whole of it is worth the range
-/// of all scores.
-pub(super) fn favour(candidates: &mut [Candidate]) {
+/// Favours what has the question as it was typed or is called so, as the words do among themselves. `strength` tells
+/// how much a share of the question counts.
+pub(super) fn favour(candidates: &mut [Candidate], plan: &Plan, strength: impl Fn(f64) -> f64) {
     let scores = candidates.iter().map(|one| one.score);
     let (low, top) = scores.fold((0f64, 0f64), |(low, top), score| (low.min(score), top.max(score)));
     for one in candidates {
-        one.bonus = strength(one.run) * (top - low);
-        one.score += one.bonus;
+        let named = if one.named { plan.weights.named } else { 0.0 };
+        one.bonus = [plan.weights.run * strength(one.run), named].map(|strength| strength * (top - low));
+        one.score += one.bonus.iter().sum::<f64>();
     }
 }
 
@@ -294,9 +293,9 @@ fn cosine(a: &Option<Vec<f32>>, b: &Option<Vec<f32>>) -> f64 {
     f64::from(dot(a, b)).max(0.0)
 }
 
-/// A vector seen from a mean: of length one; none where it has no direction.
-pub(super) fn seen_from(vector: &[f32], mean: &[f32]) -> Option<Vec<f32>> {
-    unit(vector.iter().zip(mean).map(|(value, mean)| value - mean).collect())
+/// A vector seen from a share of a mean: of length one; none where it has no direction.
+pub(super) fn seen_from(vector: &[f32], mean: &[f32], share: f32) -> Option<Vec<f32>> {
+    unit(vector.iter().zip(mean).map(|(value, mean)| value - share * mean).collect())
 }
 
 /// The cosine of a question and a vector that is seen from a mean; none where it has no direction from there.
@@ -332,7 +331,7 @@ mod tests {
         candidates.iter().map(|one| one.doc).collect()
     }
 
-    const LATIN: Plan = Plan { script: Script::Latin, apart: false, words: true };
+    const LATIN: Plan = Plan { script: Script::Latin, apart: false, words: true, weights: Fusion::DEFAULT };
 
     #[test]
     fn what_both_arms_find_is_before_what_one_finds() {
@@ -401,7 +400,7 @@ mod tests {
             let part = |n: usize, by: usize| ((n * by + 3) % 17) as f32 / 17.0 - 0.4;
             let vectors = [5, 7, 11].map(|by| (0..length).map(|n| part(n, by)).collect::<Vec<f32>>());
             let [vector, mean, question] = &vectors;
-            let slow = f64::from(dot(&seen_from(vector, mean).unwrap(), question));
+            let slow = f64::from(dot(&seen_from(vector, mean, 1.0).unwrap(), question));
             let fast = seen_cosine(vector, mean, question).unwrap();
             assert!((slow - fast).abs() < 1e-6, "{slow} {fast}");
             assert_eq!(seen_cosine(vector, vector, question), None);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fuse::{self, Candidate, DEPTH, FEWEST, LENDING, Plan};
-use super::{Arm, Finder};
+use super::{Arm, Finder, Fusion};
 use crate::catalog::DocId;
 use crate::flow::meaning::{Dense, DenseHit, Meaning};
 use crate::index::search::{self, Found, Hit};
@@ -30,6 +30,9 @@ pub struct Arms {
     /// What was added since the question stands there, or much of it, as it was typed.
     #[serde(skip_serializing_if = "is_nothing")]
     pub run: f64,
+    /// What was added since the question is its title.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub named: f64,
 }
 
 fn is_nothing(value: &f64) -> bool {
@@ -71,7 +74,12 @@ impl Means {
     }
 
     fn seen(&self, vector: &[f32], script: Script) -> Option<Vec<f32>> {
-        fuse::seen_from(vector, &self.by[script.index()])
+        self.partly_seen(vector, script, 1.0)
+    }
+
+    /// Seen from a share of the mean.
+    fn partly_seen(&self, vector: &[f32], script: Script, share: f64) -> Option<Vec<f32>> {
+        fuse::seen_from(vector, &self.by[script.index()], share as f32)
     }
 }
 
@@ -87,14 +95,16 @@ pub(super) struct Meant<'m> {
 
 impl<'m> Meant<'m> {
     /// Of a question and its vector.
-    pub(super) fn of(meaning: &'m Meaning, question: &str, vector: &[f32]) -> Meant<'m> {
-        Meant::seen(meaning, Script::of(question), vector)
+    pub(super) fn of(meaning: &'m Meaning, question: &str, vector: &[f32], weights: &Fusion) -> Meant<'m> {
+        let script = Script::of(question);
+        let share = if script == Script::Cjk { weights.centred_cjk } else { weights.centred };
+        Meant::seen(meaning, script, vector, share)
     }
 
-    /// Of a vector of what is written in a script.
-    pub(super) fn seen(meaning: &'m Meaning, script: Script, vector: &[f32]) -> Meant<'m> {
+    /// Of a vector of what is written in a script, seen from a share of what such texts have in common.
+    pub(super) fn seen(meaning: &'m Meaning, script: Script, vector: &[f32], share: f64) -> Meant<'m> {
         let means = Means::of(meaning);
-        let vector = means.seen(vector, script);
+        let vector = means.partly_seen(vector, script, share);
         let scores = vector.as_deref().map(|vector| meaning.scores(vector)).unwrap_or_default();
         Meant { meaning, means, script, vector, scores }
     }
@@ -111,7 +121,8 @@ impl Finder {
     ) -> Result<Vec<Candidate>, Fault> {
         let Meant { meaning, means, script, vector, scores } = meant;
         let (meaning, script) = (*meaning, *script);
-        let plan = Plan { script, apart: means.apart, words: arm != Arm::Dense };
+        let plan =
+            Plan { script, apart: means.apart, words: arm != Arm::Dense, weights: self.weights.fusion };
         let Some(vector) = vector else { return Ok(Vec::new()) };
         let mut candidates = self.near(meaning, means, (script, vector, scores), narrowed)?;
         if plan.words {
@@ -134,7 +145,7 @@ impl Finder {
             fuse::smooth(&mut candidates, &plan, direction);
             fuse::sort(&mut candidates, path);
             fuse::lift(&mut candidates, &plan, direction);
-            fuse::favour(&mut candidates);
+            fuse::favour(&mut candidates, &plan, |share| self.weights.text.strength(share));
             fuse::sort(&mut candidates, path);
         }
         if means.tell {
@@ -183,7 +194,7 @@ impl Finder {
         let mut others: Vec<u64> = rows.values().flatten().map(|(doc, _)| *doc).collect();
         others.retain(|doc| !known.contains_key(doc));
         known.extend(nearest_chunks(meaning, others, vector, means));
-        fuse::lend(candidates, |doc| {
+        fuse::lend(&self.weights.fusion, candidates, |doc| {
             let near = rows.get(&doc).into_iter().flatten();
             near.filter_map(|(doc, distance)| Some((*known.get(doc)?, *distance))).collect()
         });
@@ -267,14 +278,14 @@ fn add(
             // The place where the words stand is shown.
             candidates[*at].ord = hit.ord;
             candidates[*at].text = text;
-            candidates[*at].run = hit.run;
+            (candidates[*at].run, candidates[*at].named) = (hit.run, hit.named);
             continue;
         }
         let doc = DocId(hit.doc);
         let mut one = Candidate::new(hit.doc, hit.ord, meaning.script_of(doc).unwrap_or(script));
         one.cosine = cosines.get(&hit.doc).copied();
         one.text = text;
-        one.run = hit.run;
+        (one.run, one.named) = (hit.run, hit.named);
         candidates.push(one);
     }
 }
@@ -282,7 +293,12 @@ fn add(
 /// A candidate as a hit, with the parts of what its words score.
 pub(super) fn hit(one: &Candidate, found: &Found) -> Hit {
     let parts = one.text.and_then(|(rank, _)| found.hits.get(rank - 1)).map(|hit| hit.parts.clone());
-    Hit { run: one.run, parts: parts.unwrap_or_default(), ..Hit::plain(one.doc, one.ord, one.score) }
+    Hit {
+        run: one.run,
+        named: one.named,
+        parts: parts.unwrap_or_default(),
+        ..Hit::plain(one.doc, one.ord, one.score)
+    }
 }
 
 /// What the arms say of a candidate.
@@ -293,6 +309,7 @@ pub(super) fn arms(one: &Candidate) -> Arms {
         text: one.text.map(|(rank, words)| score(Some(rank), words, one.z[0])),
         dense: one.cosine.map(|cosine| score(one.rank, cosine, one.z[1])),
         likes: round(one.likes),
-        run: round(one.bonus),
+        run: round(one.bonus[0]),
+        named: round(one.bonus[1]),
     }
 }

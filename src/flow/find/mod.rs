@@ -10,6 +10,7 @@ mod request;
 mod similar;
 mod snippet;
 mod state;
+mod weights;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,11 +41,13 @@ pub use beside::Attachment;
 use hybrid::Meant;
 pub use hybrid::{ArmScore, Arms};
 pub use missing::Missing;
+use request::PathTest;
 pub use request::{Arm, FindError, FindRequest, Status};
 pub use similar::{SimilarAnswer, SimilarError, SimilarRequest, similar};
 pub use snippet::Snippet;
 pub use state::StateError;
 use state::name_of;
+pub use weights::{Fusion, Weights};
 
 /// Searches. Changes nothing but the index.
 ///
@@ -111,6 +114,7 @@ pub struct Finder {
     pair: Pair,
     meaning: Option<Meaning>,
     asker: Option<Arc<Mutex<Asker>>>,
+    weights: Weights,
 }
 
 impl Finder {
@@ -119,7 +123,8 @@ impl Finder {
     /// # Errors
     /// When there is none, or it cannot be used.
     pub fn open(vault: &Vault<'_>) -> Result<Finder, Fault> {
-        Ok(Finder { pair: sync::open_pair(vault)?, meaning: None, asker: None })
+        let pair = sync::open_pair(vault)?;
+        Ok(Finder { pair, meaning: None, asker: None, weights: Weights::DEFAULT })
     }
 
     /// Opens the index as it stands, to be searched by meaning too: with the vectors of a model, which is loaded for
@@ -157,7 +162,7 @@ impl Finder {
     pub fn with_meaning(vault: &Vault<'_>, form: &Form, model: &str) -> Result<Finder, Fault> {
         let pair = sync::open_pair(vault)?;
         let meaning = Some(Meaning::open(vault, &pair, form, model)?);
-        Ok(Finder { pair, meaning, asker: None })
+        Ok(Finder { pair, meaning, asker: None, weights: Weights::DEFAULT })
     }
 
     /// The vectors, where they were opened.
@@ -219,7 +224,7 @@ impl Finder {
         freshness: &Freshness,
         lexical: Option<Lexical>,
     ) -> Result<(FindAnswer, Words), Fault> {
-        let pair = &self.pair;
+        let (pair, weights) = (&self.pair, &self.weights.fusion);
         let path_of = |doc: u64| {
             let row = pair.catalog.doc(DocId(doc)).ok().flatten();
             row.map(|row| row.path.as_str().to_owned()).unwrap_or_default()
@@ -231,7 +236,8 @@ impl Finder {
                 let by_words = || pair.text.search(&search::Request { limit: depth, ..*narrowed }, &path_of);
                 // The question is understood while its words are looked for: the model may still be loading.
                 let arms = self.meaning.as_ref().zip(self.asker.as_deref());
-                let (meant, found) = ask::beside(hybrid, || heard(arms, asked, lexical.as_ref()), by_words);
+                let (meant, found) =
+                    ask::beside(hybrid, || heard(arms, asked, lexical.as_ref(), weights), by_words);
                 let found = found?;
                 let fused = meant.map(|meant| self.fused(&meant, request.arm, narrowed, &found));
                 Ok((side, found, fused))
@@ -339,6 +345,7 @@ impl Finder {
                 dates: asked.dates,
                 path: (!any).then_some(&path as &dyn Fn(&str) -> bool),
                 explain: request.explain,
+                weights: &self.weights.text,
             },
         )?;
         Ok((done, veiled))
@@ -350,6 +357,7 @@ fn heard<'m>(
     arms: Option<(&'m Meaning, &Mutex<Asker>)>,
     asked: &Asked,
     lexical: Option<&Lexical>,
+    weights: &Fusion,
 ) -> Result<Meant<'m>, Lexical> {
     if let Some(lexical) = lexical {
         return Err(lexical.clone());
@@ -364,7 +372,7 @@ fn heard<'m>(
         return Err(Lexical::by("nothing is embedded yet (`runebook reindex` does it)"));
     }
     let vector = locked(asker).vector(question)?;
-    Ok(Meant::of(meaning, question, &vector))
+    Ok(Meant::of(meaning, question, &vector, weights))
 }
 
 /// What the words of a query found.
@@ -387,20 +395,6 @@ struct Asked {
     dates: Option<(i64, i64)>,
     paths: Vec<PathTest>,
     not_paths: Vec<PathTest>,
-}
-
-enum PathTest {
-    Begins(String),
-    Glob(globset::GlobMatcher),
-}
-
-impl PathTest {
-    fn holds(&self, path: &str) -> bool {
-        match self {
-            PathTest::Begins(prefix) => path.starts_with(prefix.as_str()),
-            PathTest::Glob(glob) => glob.is_match(path),
-        }
-    }
 }
 
 /// The numbers that scores need, as the index left them. An index that says none is as good as none: every search of it

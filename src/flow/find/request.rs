@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::ask::question;
-use super::{Asked, PathTest, filters, parse};
+use super::{Asked, filters, parse};
 use crate::flow::sync::read_date;
 use crate::flow::vault::{Vault, VaultError};
 use crate::model::day;
@@ -50,6 +50,21 @@ pub enum Arm {
     Text,
     /// Meaning alone.
     Dense,
+}
+
+/// What a path must be.
+pub(super) enum PathTest {
+    Begins(String),
+    Glob(globset::GlobMatcher),
+}
+
+impl PathTest {
+    pub(super) fn holds(&self, path: &str) -> bool {
+        match self {
+            PathTest::Begins(prefix) => path.starts_with(prefix.as_str()),
+            PathTest::Glob(glob) => glob.is_match(path),
+        }
+    }
 }
 
 /// The state of a memory.

@@ -150,7 +150,7 @@ impl Finder {
         let found = match (&self.meaning, &vector) {
             (Some(meaning), Some(vector)) => {
                 let script = meaning.script_of(row.id).unwrap_or(Script::Latin);
-                let meant = Meant::seen(meaning, script, vector);
+                let meant = Meant::seen(meaning, script, vector, 1.0);
                 let (mut alike, _) =
                     self.narrowed(vault, access, &plain, &asked, |_, narrowed| self.alike(&meant, narrowed))?;
                 alike.truncate(plain.limit);
