@@ -27,7 +27,7 @@ fn free(s: &Sandbox) {
 #[track_caller]
 fn sound(s: &Sandbox) {
     free(s);
-    s.write("resources/sound.md", &format!("# Sound\n\n{}\n", s.git(&["rev-parse", "HEAD"])));
+    s.write("resources/sound.md", format!("# Sound\n\n{}\n", s.git(&["rev-parse", "HEAD"])));
     s.git(&["add", "resources/sound.md"]);
     s.git(&["commit", "-qm", "Sound", "--", "resources/sound.md"]);
 }
@@ -99,7 +99,8 @@ fn a_commit_goes_around_what_git_keeps_for_itself() {
     let mut unread: Vec<&str> =
         run["unread"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
     let mut all = DISGUISED;
-    (unread.sort_unstable(), all.sort_unstable());
+    unread.sort_unstable();
+    all.sort_unstable();
     assert_eq!(unread, all);
     assert_eq!(tree(&s), ["Plugins/p.md", "resources/one.md", "resources/two.md"]);
     let taken = s.run(&["propose", "from-worktree", "git~1/x.md"]).fails(2);
