@@ -26,8 +26,10 @@ use crate::{beir, known, locomo};
 
 /// The collections.
 const NAMES: [&str; 6] = ["scifact", "cranfield", "stard", "locomo", "known", "pages"];
-/// How often all weights are gone through at most.
-const MOST_ROUNDS: usize = 2;
+/// How often all weights are gone through at most: those of the words twice, those of the fusion once.
+fn most_rounds(arm: Arm) -> usize {
+    if arm == Arm::Text { 2 } else { 1 }
+}
 /// How many ask at once.
 const THREADS: usize = 2;
 
@@ -83,6 +85,8 @@ fn plainest(arm: Arm) -> Weights {
                 meaning_abroad: 0.5,
                 abroad: 0.0,
                 lift: 0.0,
+                centred: 1.0,
+                centred_cjk: 1.0,
                 likes: 0.0,
                 next: 0.0,
                 next_but_one: 0.0,
@@ -177,7 +181,7 @@ fn tune(arm: Arm, reached: &dyn Fn(Weights, bool, &'static [usize]) -> Result<Re
     let mut chosen = plainest(arm);
     let mut best = reached(chosen, true, ALL)?;
     support::say(format!("{:<20} {}", "plain", best.shown()))?;
-    for round in 1..=MOST_ROUNDS {
+    for round in 1..=most_rounds(arm) {
         let mut changed = false;
         for (name, values, judges) in tried(arm) {
             let now = *place(arm, &mut chosen, name)?;

@@ -226,7 +226,11 @@ fn can_be_read(vault: &Vault<'_>, old: &VaultPath) -> Result<(), Fault> {
         let Some(path) = path else { continue };
         let why = match &entry {
             Ok(_) => Unseen::of(root, &path),
-            Err(error) => error.io_error().map(|why| Unseen::Refused(why.to_string())),
+            // What went meanwhile is no matter here: whoever moves it finds that out.
+            Err(error) => error
+                .io_error()
+                .filter(|why| why.kind() != std::io::ErrorKind::NotFound)
+                .map(|why| Unseen::Refused(why.to_string())),
         };
         shut.extend(why.map(|why| (path, why)));
     }

@@ -137,7 +137,8 @@ impl Finder {
         };
         fuse::fuse(&mut candidates, &plan);
         fuse::sort(&mut candidates, path);
-        if self.lent(meaning, means, vector, narrowed, &mut candidates)? {
+        let lends = plan.weights.next > 0.0 || plan.weights.next_but_one > 0.0;
+        if lends && self.lent(meaning, means, vector, narrowed, &mut candidates)? {
             fuse::fuse(&mut candidates, &plan);
             fuse::sort(&mut candidates, path);
         }

@@ -56,18 +56,18 @@ pub struct Fusion {
 impl Fusion {
     /// The ones that are used.
     pub const DEFAULT: Fusion = Fusion {
-        meaning: 0.5,
-        meaning_cjk: 0.55,
-        meaning_abroad: 0.8,
+        meaning: 0.45,
+        meaning_cjk: 0.5,
+        meaning_abroad: 1.0,
         centred: 0.8,
         centred_cjk: 1.0,
-        abroad: 0.5,
-        likes: 0.0,
-        next: 0.2,
+        abroad: 0.3,
+        likes: 0.35,
+        next: 0.0,
         next_but_one: 0.0,
         run: 1.0,
         named: 1.0,
-        lift: 0.75,
+        lift: 1.0,
         translation: 0.5,
     };
 

@@ -298,11 +298,13 @@ impl<'a> Examiner<'a> {
     }
 
     /// The proposal of which a direct commit is the change. A revision that was made on top of that commit is none: it
-    /// brings the same change a second time, as a rollback does of a proposal that took the commit's change away.
+    /// brings the same change a second time, as a rollback does of a proposal that took the commit's change away. Nor is
+    /// one that was merged before: its reviews stand in the commit's history.
     fn squashed(&mut self, direct: Oid, sum: Digest) -> Result<Option<ProposalId>, Fault> {
         let submitted = self.submitted.get_or_insert_with(|| submitted(self.repo, &self.refs));
         for (submit, id) in submitted.get(&sum).into_iter().flatten() {
-            if !History::of(self.repo, *submit).contains(direct)? {
+            let after = History::of(self.repo, *submit).contains(direct)?;
+            if !after && !History::of(self.repo, direct).contains(*submit)? {
                 return Ok(Some(id.clone()));
             }
         }
