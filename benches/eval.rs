@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use runebook::flow::eval::arms::{Answerer, Arm};
 use runebook::flow::eval::metrics::{Measures, Relevant, mean, measure, percentile};
@@ -26,7 +27,7 @@ use crate::support::{self, Result};
 use crate::{beir, known, locomo};
 
 /// The number of answers that are looked at.
-pub(crate) const K: usize = 10;
+const K: usize = 10;
 
 /// One memory of a collection.
 pub(crate) struct Memory {
@@ -59,23 +60,37 @@ struct Options<'a> {
     dump: Option<&'a Path>,
 }
 
+/// The vaults of a collection, from the directory that [`run`] takes.
+pub(crate) fn collections(name: &str, data: &Path) -> Result<Vec<Collection>> {
+    Ok(match name {
+        "scifact" | "cranfield" => vec![beir::read(name, &data.join(name))?],
+        "stard" => vec![beir::read(name, &data.join("stard-gold"))?],
+        "locomo" => locomo::read(&data.join("locomo10.json"))?,
+        "pages" => vec![beir::read_by_kind(name, data)?],
+        "known" => vec![known::read(data)?],
+        _ => return Err(format!("there is no collection `{name}`").into()),
+    })
+}
+
+/// The measure that a collection is judged by: its name, and how it is read off.
+pub(crate) fn main_measure(name: &str) -> (&'static str, fn(&Measures) -> f64) {
+    match name {
+        "locomo" => ("recall@10", |measures| measures.recall),
+        "known" => ("first", |measures| f64::from(u8::from(measures.mrr >= 1.0))),
+        _ => ("nDCG@10", |measures| measures.ndcg),
+    }
+}
+
 /// Measures and prints.
 pub(crate) fn run(name: &str, data: &Path, rest: &[&str]) -> Result<()> {
     let options = options(rest)?;
-    let (collections, main): (Vec<Collection>, &str) = match name {
-        "scifact" | "cranfield" => (vec![beir::read(name, &data.join(name))?], "nDCG@10"),
-        "stard" => (vec![beir::read(name, &data.join("stard-gold"))?], "nDCG@10"),
-        "locomo" => (locomo::read(&data.join("locomo10.json"))?, "recall@10"),
-        "pages" => (vec![beir::read_by_kind(name, data)?], "nDCG@10"),
-        "known" => (vec![known::read(data)?], "first"),
-        _ => return Err(format!("there is no collection `{name}`").into()),
-    };
+    let collections = collections(name, data)?;
     let mut results: BTreeMap<Arm, Vec<Asked>> = BTreeMap::new();
     for collection in collections {
         ask(collection, &options, &mut results)?;
     }
     let count = results.values().next().map_or(0, Vec::len);
-    support::say(format!("{name}: {count} questions, main measure {main}"))?;
+    support::say(format!("{name}: {count} questions, main measure {}", main_measure(name).0))?;
     support::say(format!(
         "{:<13} {:>6} {:>8} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "arm", "count", "first", "nDCG@10", "recall@10", "hit", "MRR", "P@10", "p50 ms", "p95 ms"
@@ -148,7 +163,6 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
     let vault = Vault::open(&env, &dir)?;
     sync::ensure(&vault, &Silent)?;
     meaning::catch_up(&vault, &Silent)?;
-    let access = Access { actor: None, view: View::WorkTree };
     let questions: Vec<Question> = (collection.questions.into_iter())
         .filter(|question| options.half.is_none_or(|even| is_even(&question.id) == even))
         .collect();
@@ -157,12 +171,7 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
     let mut dump = String::new();
     for arm in options.arms.iter().filter(|arm| answerer.can(**arm)).copied().collect::<Vec<_>>() {
         for question in &questions {
-            let limit = K + question.ignored.len();
-            let request = FindRequest { query: plain(&question.text), limit, ..FindRequest::default() };
-            let (mut paths, spent) = answerer.answer(arm, &access, &request)?;
-            paths.retain(|path| !question.ignored.contains(path));
-            paths.truncate(K);
-            let measures = measure(&paths, &question.relevant, K);
+            let (measures, paths, spent) = answer(&mut answerer, arm, question)?;
             writeln!(dump, "{}\t{}\t{:.4}\t{}", arm.name(), question.id, measures.ndcg, paths.join(" "))?;
             let ms = spent.as_secs_f64() * 1e3;
             results.entry(arm).or_default().push(Asked { measures, ms, kind: question.kind.clone() });
@@ -172,6 +181,21 @@ fn ask(collection: Collection, options: &Options<'_>, results: &mut BTreeMap<Arm
         std::fs::write(file, dump)?;
     }
     Ok(())
+}
+
+/// Asks a question: how good the answer is, the answer, and how long it took.
+pub(crate) fn answer(
+    answerer: &mut Answerer<'_, '_>,
+    arm: Arm,
+    question: &Question,
+) -> Result<(Measures, Vec<String>, Duration)> {
+    let access = Access { actor: None, view: View::WorkTree };
+    let limit = K + question.ignored.len();
+    let request = FindRequest { query: plain(&question.text), limit, ..FindRequest::default() };
+    let (mut paths, spent) = answerer.answer(arm, &access, &request)?;
+    paths.retain(|path| !question.ignored.contains(path));
+    paths.truncate(K);
+    Ok((measure(&paths, &question.relevant, K), paths, spent))
 }
 
 /// A question without what the query syntax would take as a sign.

@@ -11,25 +11,24 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use runebook::flow::eval::arms::{Answerer, Arm};
-use runebook::flow::eval::metrics::measure;
-use runebook::flow::find::{FindRequest, Fusion, Weights};
+use runebook::flow::find::{Fusion, Weights};
 use runebook::flow::meaning;
 use runebook::flow::progress::Silent;
 use runebook::flow::sync;
 use runebook::flow::vault::Vault;
 use runebook::index::weights as text;
-use runebook::model::access::{Access, View};
 
-use crate::eval::{Collection, K, Question, is_even, made, plain};
+use crate::eval::{Collection, Question, answer, collections, is_even, made, main_measure, plain};
 use crate::support::{self, Result};
-use crate::{beir, known, locomo};
 
 /// The collections.
 const NAMES: [&str; 6] = ["scifact", "cranfield", "stard", "locomo", "known", "pages"];
+
 /// How often all weights are gone through at most: those of the words twice, those of the fusion once.
 fn most_rounds(arm: Arm) -> usize {
     if arm == Arm::Text { 2 } else { 1 }
 }
+
 /// How many ask at once.
 const THREADS: usize = 2;
 
@@ -60,8 +59,6 @@ fn tried(arm: Arm) -> &'static [Tried] {
             ("likes", &[0.0, 0.1, 0.2, 0.35, 0.5], QUESTIONS),
             ("meaning", &[0.35, 0.4, 0.45, 0.5, 0.55, 0.6], QUESTIONS),
             ("meaning_cjk", &[0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75], QUESTIONS),
-            ("next", &[0.0, 0.1, 0.2, 0.3], QUESTIONS),
-            ("next_but_one", &[0.0, 0.1, 0.2], QUESTIONS),
             ("centred", &[0.6, 0.8, 1.0], QUESTIONS),
             ("centred_cjk", &[0.6, 0.8, 1.0], QUESTIONS),
             ("meaning_abroad", &[0.5, 0.7, 0.8, 0.9, 1.0], TWO),
@@ -88,8 +85,6 @@ fn plainest(arm: Arm) -> Weights {
                 centred: 1.0,
                 centred_cjk: 1.0,
                 likes: 0.0,
-                next: 0.0,
-                next_but_one: 0.0,
                 ..Fusion::DEFAULT
             },
             ..Weights::DEFAULT
@@ -143,7 +138,7 @@ pub(crate) fn run(arm: &str, [data, notes, pages]: [&Path; 3]) -> Result<()> {
         "fused" => Arm::Fused,
         _ => return Err(format!("`{arm}` has no weights to tune: say text or fused").into()),
     };
-    let all = collections(data, notes, pages)?;
+    let all = all_collections(data, notes, pages)?;
     let (answers, some) = mpsc::channel::<Answer>();
     std::thread::scope(|scope| {
         let workers: Vec<mpsc::Sender<Task>> = (0..THREADS)
@@ -200,11 +195,10 @@ fn tune(arm: Arm, reached: &dyn Fn(Weights, bool, &'static [usize]) -> Result<Re
             if top.2.mean(judges) - best.mean(judges) <= top.2.error(&best, judges) {
                 continue;
             }
-            let value;
-            (value, chosen, _) = top;
+            chosen = top.1;
             best = reached(chosen, true, ALL)?;
             changed = true;
-            support::say(format!("{round} {:<18} {}", format!("{name} {value}"), best.shown()))?;
+            support::say(format!("{round} {:<18} {}", format!("{name} {}", top.0), best.shown()))?;
         }
         if !changed {
             break;
@@ -229,17 +223,15 @@ fn place<'a>(arm: Arm, weights: &'a mut Weights, name: &str) -> Result<&'a mut f
     Ok(held.ok_or(format!("there is no weight `{name}`"))?.1)
 }
 
-fn collections(data: &Path, notes: &Path, pages: &Path) -> Result<Vec<(usize, Collection)>> {
+fn all_collections(data: &Path, notes: &Path, pages: &Path) -> Result<Vec<(usize, Collection)>> {
     let mut all = Vec::new();
     for (at, name) in NAMES.iter().enumerate() {
-        let some = match *name {
-            "stard" => vec![beir::read(name, &data.join("stard-gold"))?],
-            "locomo" => locomo::read(&data.join("locomo10.json"))?,
-            "known" => vec![known::read(notes)?],
-            "pages" => vec![beir::read(name, pages)?],
-            _ => vec![beir::read(name, &data.join(name))?],
+        let data = match *name {
+            "known" => notes,
+            "pages" => pages,
+            _ => data,
         };
-        all.extend(some.into_iter().map(|collection| (at, collection)));
+        all.extend(collections(name, data)?.into_iter().map(|collection| (at, collection)));
     }
     Ok(all)
 }
@@ -280,26 +272,13 @@ fn work(
         }
         asked.push((*at, questions, answerer));
     }
-    let access = Access { actor: None, view: View::WorkTree };
     for (weights, even, judges) in tasks {
         let mut reached = Reached::default();
         for (at, questions, answerer) in asked.iter_mut().filter(|(at, ..)| judges.contains(at)) {
             answerer.finder().weigh(weights);
             for question in questions.iter().filter(|question| is_even(&question.id) == even) {
-                let request = FindRequest {
-                    query: plain(&question.text),
-                    limit: K + question.ignored.len(),
-                    ..FindRequest::default()
-                };
-                let (mut paths, _) = answerer.answer(arm, &access, &request)?;
-                paths.retain(|path| !question.ignored.contains(path));
-                let measures = measure(&paths, &question.relevant, K);
-                let main = match NAMES[*at] {
-                    "locomo" => measures.recall,
-                    "known" => f64::from(u8::from(measures.mrr >= 1.0)),
-                    _ => measures.ndcg,
-                };
-                reached.0[*at].push(main);
+                let (measures, ..) = answer(answerer, arm, question)?;
+                reached.0[*at].push(main_measure(NAMES[*at]).1(&measures));
             }
         }
         answers.send((share, Ok(reached)))?;

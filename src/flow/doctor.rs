@@ -11,7 +11,7 @@ use super::gate::governance::Governances;
 use super::sync::SyncError;
 use super::vault::{ACTORS, CONFIG, POLICY, Vault};
 use super::watched::{self, Hearing};
-use super::{acting, reader, root, settings, status, sync};
+use super::{acting, reader, remove, root, settings, status, sync};
 use crate::check;
 use crate::model::actor::{Actors, Role};
 use crate::model::clock::Env;
@@ -290,7 +290,7 @@ fn locks(vault: &Vault<'_>, report: &mut Report) {
             );
         }
     }
-    let bin = vault.repo.git_dir().join("runebook/trash");
+    let bin = remove::trash(vault);
     let kept = std::fs::read_dir(&bin).map_or(0, |entries| entries.flatten().count());
     if kept > 0 {
         report.fact("removed and kept", format!("{kept} in {}", bin.display()), "runebook rm");

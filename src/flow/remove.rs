@@ -114,10 +114,7 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
         None
     } else {
         let stamp = vault.clock.now_zoned().strftime("%Y%m%dT%H%M%S").to_string();
-        let bin = vault.repo.git_dir().join("runebook/trash");
-        std::fs::create_dir_all(&bin).map_err(io)?;
-        let place =
-            tempfile::Builder::new().prefix(&format!("{stamp}-")).tempdir_in(&bin).map_err(io)?.keep();
+        let place = in_trash(vault, &format!("{stamp}-")).map_err(io)?.keep();
         let kept = place.join(path.as_str());
         std::fs::create_dir_all(kept.parent().unwrap_or(&place)).map_err(io)?;
         note(Effect::PutAway { path: path.clone(), kept: kept.clone() })?;
@@ -131,6 +128,18 @@ pub(super) fn away(vault: &Vault<'_>, path: &VaultPath) -> Result<Option<PathBuf
     Ok(kept)
 }
 
+/// Where what is removed and kept lies, in a directory each.
+pub(super) fn trash(vault: &Vault<'_>) -> PathBuf {
+    vault.repo.git_dir().join("runebook/trash")
+}
+
+/// Makes a directory there, which goes again unless it is kept.
+pub(super) fn in_trash(vault: &Vault<'_>, prefix: &str) -> std::io::Result<tempfile::TempDir> {
+    let trash = trash(vault);
+    std::fs::create_dir_all(&trash)?;
+    tempfile::Builder::new().prefix(prefix).tempdir_in(&trash)
+}
+
 /// Why a directory is not removed.
 struct NotRemoved {
     why: std::io::Error,
@@ -141,9 +150,7 @@ struct NotRemoved {
 /// Removes a directory that git has: out of the way as a whole first, so that it is removed or is not.
 fn all_at_once(vault: &Vault<'_>, at: &Path) -> Result<(), NotRemoved> {
     let whole = |why| NotRemoved { why, half: false };
-    let bin = vault.repo.git_dir().join("runebook/trash");
-    std::fs::create_dir_all(&bin).map_err(whole)?;
-    let aside = tempfile::Builder::new().prefix("removing-").tempdir_in(&bin).map_err(whole)?;
+    let aside = in_trash(vault, "removing-").map_err(whole)?;
     match std::fs::rename(at, aside.path().join("it")) {
         // What cannot be removed there is in nobody's way.
         Ok(()) => Ok(()),

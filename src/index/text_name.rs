@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
-use tantivy::postings::Postings as _;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, Term};
+use tantivy::Term;
 
 use super::query::Query;
 use super::text::TITLE;
 use super::text_near::Place;
-use super::text_view::View;
+use super::text_view::{View, stands};
 use super::tokenizer::Analyzer;
 
 /// How many terms a title has at most that is looked at: the lengths of longer ones are not kept exactly.
@@ -32,28 +30,15 @@ pub(super) fn named(view: &View, query: &Query, places: &[Place]) -> tantivy::Re
         let lengths = reader.get_fieldnorms_reader(field)?;
         let as_long = |(_, chunk): &&Place| lengths.fieldnorm(*chunk) as usize == tokens.len();
         let mut group: Vec<Place> = group.iter().filter(as_long).copied().collect();
-        let mut stands = Vec::new();
         for token in &tokens {
+            let term = Term::from_field_text(field, analyzer.term(token));
+            let mut there = vec![false; group.len()];
+            stands(reader, &term, &group, |chunk, at| there[chunk] = at.contains(&token.position))?;
+            let mut there = there.into_iter();
+            group.retain(|_| there.next() == Some(true));
             if group.is_empty() {
                 break;
             }
-            let term = Term::from_field_text(field, analyzer.term(token));
-            let inverted = reader.inverted_index(field)?;
-            let option = IndexRecordOption::WithFreqsAndPositions;
-            let Some(mut postings) = inverted.read_postings(&term, option)? else {
-                group.clear();
-                break;
-            };
-            group.retain(|(_, chunk)| {
-                if postings.doc() < *chunk {
-                    postings.seek(*chunk);
-                }
-                if postings.doc() != *chunk {
-                    return false;
-                }
-                postings.positions(&mut stands);
-                stands.contains(&token.position)
-            });
         }
         left.extend(group);
     }

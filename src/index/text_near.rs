@@ -123,23 +123,6 @@ pub(super) fn chunks(view: &View, memory: u64, nearest: Place) -> tantivy::Resul
     Ok(found.into_iter().skip(from).take(MOST_CHUNKS).map(|(_, place)| place).collect())
 }
 
-/// The memories of a row around one of them, each with how far it is: those within reach that pass the filters. None
-/// where it stands in no row.
-pub(super) fn neighbours(
-    view: &View,
-    centre: (Place, u64),
-    filters: &mut [Filter<'_>],
-) -> tantivy::Result<Vec<(u64, usize)>> {
-    let (segment, chunk) = centre.0;
-    let facts = filters[segment].facts.first(chunk).unwrap_or(0);
-    let path = if Facts::is_in_row(facts) { filters[segment].path_of(chunk) } else { None };
-    let Some(path) = path else { return Ok(Vec::new()) };
-    let row = row_around(view, &path, Facts::kind_of(facts) == 3, centre, filters)?;
-    let middle = row.iter().position(|(place, _)| *place == centre.0).unwrap_or(0);
-    let near = row.iter().enumerate().map(|(at, (_, memory))| (*memory, at.abs_diff(middle)));
-    Ok(near.filter(|(_, distance)| (1..=REACH).contains(distance)).collect())
-}
-
 /// The memories of a row around one of them, it among them, twice as far as the surroundings reach.
 fn row_around(
     view: &View,

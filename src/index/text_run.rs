@@ -12,9 +12,7 @@
 
 use std::collections::HashMap;
 
-use tantivy::postings::Postings as _;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, Term};
+use tantivy::Term;
 
 use super::query::Query;
 use super::text::{BODY, Facts};
@@ -24,7 +22,7 @@ use super::text_near::{Place, chunks as chunks_of};
 use super::text_score::{Memories, rarity_of};
 use super::text_search::{Hit, Part, Request};
 use super::text_terms::in_order;
-use super::text_view::View;
+use super::text_view::{View, stands};
 
 /// How many memories are looked at.
 const BEST: usize = 50;
@@ -70,28 +68,18 @@ impl Words {
         places.sort_unstable();
         places.dedup();
         let mut shares = HashMap::new();
-        let mut at = Vec::new();
         for group in places.chunk_by(|a, b| a.0 == b.0) {
             let reader = &view.searcher.segment_readers()[group[0].0];
             // Where in each chunk which word stands.
-            let mut stands: Vec<Vec<(u32, usize)>> = vec![Vec::new(); group.len()];
+            let mut standing: Vec<Vec<(u32, usize)>> = vec![Vec::new(); group.len()];
             for (number, (_, term)) in self.words.iter().enumerate() {
-                let inverted = reader.inverted_index(term.field())?;
-                let option = IndexRecordOption::WithFreqsAndPositions;
-                let Some(mut postings) = inverted.read_postings(term, option)? else { continue };
-                for ((_, chunk), stands) in group.iter().zip(&mut stands) {
-                    if postings.doc() < *chunk {
-                        postings.seek(*chunk);
-                    }
-                    if postings.doc() == *chunk {
-                        postings.positions(&mut at);
-                        stands.extend(at.iter().take(MOST_TIMES).map(|at| (*at, number)));
-                    }
-                }
+                stands(reader, term, group, |chunk, at| {
+                    standing[chunk].extend(at.iter().take(MOST_TIMES).map(|at| (*at, number)));
+                })?;
             }
-            for (place, mut stands) in group.iter().zip(stands) {
-                stands.sort_unstable();
-                shares.insert(*place, self.best_run(&stands));
+            for (place, mut standing) in group.iter().zip(standing) {
+                standing.sort_unstable();
+                shares.insert(*place, self.best_run(&standing));
             }
         }
         Ok(shares)

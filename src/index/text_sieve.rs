@@ -1,9 +1,6 @@
 //! The filters of a search for somebody who scores chunks by other means than words: exactly those of the text search.
 
-use std::collections::HashMap;
-
 use super::text::{TextError, TextIndex, guarded};
-use super::text_near;
 use super::text_search::Request;
 use super::text_view::View;
 
@@ -36,12 +33,6 @@ impl Addresses {
             })
             .collect()
     }
-
-    fn find(&self, doc: u64, ord: u32) -> Option<(usize, u32)> {
-        let at = self.rows.partition_point(|row| (row.0, row.1) < (doc, ord));
-        let row = self.rows.get(at).filter(|row| (row.0, row.1) == (doc, ord))?;
-        Some((row.2 as usize, row.3))
-    }
 }
 
 impl TextIndex {
@@ -63,32 +54,6 @@ impl TextIndex {
             Ok(Addresses { rows })
         };
         guarded(&self.path, collect)
-    }
-
-    /// What stands around some memories in their rows and passes the filters of a request: by memory, each with its
-    /// distance, 1 or 2. A memory is given with a chunk of it; one that stands in no row is left out.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn neighbours(
-        &self,
-        request: &Request<'_>,
-        addresses: &Addresses,
-        memories: &[(u64, u32)],
-    ) -> Result<HashMap<u64, Vec<(u64, usize)>>, TextError> {
-        guarded(&self.path, || {
-            let view = View::open(self, request.hidden, request.totals)?;
-            let mut filters = self.filters(&view, request)?;
-            let mut all = HashMap::new();
-            for (doc, ord) in memories {
-                let Some(place) = addresses.find(*doc, *ord) else { continue };
-                let near = text_near::neighbours(&view, (place, *doc), &mut filters)?;
-                if !near.is_empty() {
-                    all.insert(*doc, near);
-                }
-            }
-            Ok(all)
-        })
     }
 
     /// Calls `ask` with a function that says whether a chunk passes the filters of a request: the view, the asker's access, types, states, dates, tags, paths, phrases and whatever

@@ -7,11 +7,13 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use tantivy::columnar::Column;
+use tantivy::postings::Postings as _;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::text::{Fields, TextIndex, Totals};
+use super::text_near::Place;
 
 /// A set of documents of one segment.
 #[derive(Debug, Clone)]
@@ -198,4 +200,29 @@ impl Bm25StatisticsProvider for View {
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         Ok(self.frequency(term)?.min(self.totals.chunks))
     }
+}
+
+/// Where a term stands in some chunks of one segment, which come in their order: `each` is called with the number of each
+/// chunk that has it, and the positions there.
+pub(super) fn stands(
+    reader: &SegmentReader,
+    term: &Term,
+    chunks: &[Place],
+    mut each: impl FnMut(usize, &[u32]),
+) -> tantivy::Result<()> {
+    let inverted = reader.inverted_index(term.field())?;
+    let Some(mut postings) = inverted.read_postings(term, IndexRecordOption::WithFreqsAndPositions)? else {
+        return Ok(());
+    };
+    let mut positions = Vec::new();
+    for (number, (_, chunk)) in chunks.iter().enumerate() {
+        if postings.doc() < *chunk {
+            postings.seek(*chunk);
+        }
+        if postings.doc() == *chunk {
+            postings.positions(&mut positions);
+            each(number, &positions);
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! and the rest goes on.
 #![cfg(unix)]
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::support::Sandbox;
@@ -17,6 +17,23 @@ struct Said {
 }
 
 /// As [`Sandbox::run`], but a run that waits for something is ended, and fails the test.
+/// How a program ended, which must not take long; `waits` says what is wrong where it does not.
+#[track_caller]
+fn ended(child: &mut Child, waits: impl FnOnce() -> String) -> ExitStatus {
+    let since = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if since.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{}", waits());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[track_caller]
 fn run(s: &Sandbox, args: &[&str]) -> Said {
     let mut command = s.command(env!("CARGO_BIN_EXE_runebook"));
@@ -25,18 +42,7 @@ fn run(s: &Sandbox, args: &[&str]) -> Said {
     let (out, err) = (s.home().join("said.out"), s.home().join("said.err"));
     command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
-    let since = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if since.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{args:?} waits: {}", std::fs::read_to_string(err).unwrap());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let status = ended(&mut child, || format!("{args:?} waits: {}", std::fs::read_to_string(&err).unwrap()));
     let text = |at| String::from_utf8_lossy(&std::fs::read(at).unwrap()).into_owned();
     let said = Said { status: status.code().unwrap_or(-1), out: text(out), err: text(err) };
     assert!(!said.err.contains("panicked") && said.status != 101, "{args:?}: {}", said.err);
@@ -336,18 +342,7 @@ fn ctrl_c_ends_what_waits_for_its_input() {
         // Once: the second one ends everything.
         std::thread::sleep(Duration::from_secs(1));
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        let since = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break status;
-            }
-            if since.elapsed() > PATIENCE {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                panic!("{args:?} waits");
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let status = ended(&mut child, || format!("{args:?} waits"));
         assert!(!status.success(), "{args:?}");
     }
 }

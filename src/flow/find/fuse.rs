@@ -18,8 +18,6 @@ const SMOOTHED: usize = 100;
 const NEAREST: usize = 4;
 /// A translation stays this much behind its original.
 const BEHIND: f64 = 0.01;
-/// How many of the best are looked at with what stands around them.
-pub(super) const LENDING: usize = 128;
 /// The least cosine at which a memory that has none of the words is an answer.
 const LEAST_COSINE: f64 = 0.15;
 /// A deviation below that is none.
@@ -43,8 +41,6 @@ pub(super) struct Candidate {
     /// The cosine of the question and its best chunk, both seen from the mean of their language; none where it has no
     /// vector yet.
     pub(super) cosine: Option<f64>,
-    /// The same with what its neighbours in a row have, where it stands in one.
-    pub(super) row: Option<f64>,
     /// Both scores in standard deviations.
     pub(super) z: [f64; 2],
     /// The fused score.
@@ -67,7 +63,6 @@ impl Candidate {
             named: false,
             rank: None,
             cosine: None,
-            row: None,
             z,
             score,
             likes,
@@ -76,42 +71,10 @@ impl Candidate {
     }
 }
 
-impl Candidate {
-    fn meant(&self) -> Option<f64> {
-        self.row.or(self.cosine)
-    }
-}
-
 /// Leaves out what neither words nor meaning speak for: a model puts something nearest to every question. Only where
 /// cosines are seen from a mean do they tell that.
 pub(super) fn sift(candidates: &mut Vec<Candidate>) {
     candidates.retain(|one| one.text.is_some() || one.cosine.is_none_or(|cosine| cosine >= LEAST_COSINE));
-}
-
-/// Lends the best, which come first, of what stands around them: `around` gives cosines and distances.
-pub(super) fn lend(
-    weights: &Fusion,
-    candidates: &mut [Candidate],
-    around: impl Fn(u64) -> Vec<(f64, usize)>,
-) {
-    let all: Vec<f64> =
-        candidates.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine).collect();
-    let (mean, _) = spread(all.into_iter(), 0);
-    for one in candidates.iter_mut().take(LENDING) {
-        let Some(cosine) = one.cosine else { continue };
-        let (mut sum, mut squares) = (cosine - mean, 1.0);
-        for (other, distance) in around(one.doc) {
-            let share = match distance {
-                0 | 1 => weights.next,
-                2 => weights.next_but_one,
-                _ => 0.0,
-            };
-            sum += share * (other - mean);
-            squares += share * share;
-        }
-        // The same spread as before, so that who has neighbours is neither favoured nor put back.
-        one.row = (squares > 1.0).then(|| mean + sum / f64::sqrt(squares));
-    }
 }
 
 /// What is fused, and how.
@@ -175,12 +138,12 @@ fn fuse_group(group: &mut [&mut Candidate], plan: &Plan, abroad: bool) {
     };
     let of_words =
         spread(group.iter().filter(|one| one.text.is_some()).map(|one| words(one)), group.len().min(DEPTH));
-    let of_meaning = spread(group.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.meant()), 0);
+    let of_meaning = spread(group.iter().filter(|one| one.rank.is_some()).filter_map(|one| one.cosine), 0);
     let weight = plan.meaning(abroad);
     for one in group.iter_mut() {
         one.z[0] = z(words(one), of_words);
         // What waits for its vector is judged by its words alone.
-        one.z[1] = one.meant().map_or(one.z[0], |cosine| z(cosine, of_meaning));
+        one.z[1] = one.cosine.map_or(one.z[0], |cosine| z(cosine, of_meaning));
         one.score = (1.0 - weight) * one.z[0] + weight * one.z[1];
     }
     if plan.apart {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fuse::{self, Candidate, DEPTH, FEWEST, LENDING, Plan};
+use super::fuse::{self, Candidate, DEPTH, FEWEST, Plan};
 use super::{Arm, Finder, Fusion};
 use crate::catalog::DocId;
 use crate::flow::meaning::{Dense, DenseHit, Meaning};
@@ -137,11 +137,6 @@ impl Finder {
         };
         fuse::fuse(&mut candidates, &plan);
         fuse::sort(&mut candidates, path);
-        let lends = plan.weights.next > 0.0 || plan.weights.next_but_one > 0.0;
-        if lends && self.lent(meaning, means, vector, narrowed, &mut candidates)? {
-            fuse::fuse(&mut candidates, &plan);
-            fuse::sort(&mut candidates, path);
-        }
         if plan.words {
             fuse::smooth(&mut candidates, &plan, direction);
             fuse::sort(&mut candidates, path);
@@ -172,34 +167,6 @@ impl Finder {
         found.iter_mut().for_each(|one| one.score = one.cosine.unwrap_or(-1.0));
         fuse::sort(&mut found, |one| self.path_of(one));
         Ok(found)
-    }
-
-    /// Adds what stands around the best in their rows to their cosines. Says whether anything does.
-    fn lent(
-        &self,
-        meaning: &Meaning,
-        means: &Means,
-        vector: &[f32],
-        narrowed: &search::Request<'_>,
-        candidates: &mut [Candidate],
-    ) -> Result<bool, Fault> {
-        let best = candidates.iter().take(LENDING);
-        let best: Vec<(u64, u32)> =
-            best.filter_map(|one| Some((one.doc, u32::try_from(one.ord).ok()?))).collect();
-        let rows = self.pair.text.neighbours(narrowed, meaning.addresses(), &best)?;
-        if rows.is_empty() {
-            return Ok(false);
-        }
-        let mut known: HashMap<u64, f64> =
-            candidates.iter().filter_map(|one| Some((one.doc, one.cosine?))).collect();
-        let mut others: Vec<u64> = rows.values().flatten().map(|(doc, _)| *doc).collect();
-        others.retain(|doc| !known.contains_key(doc));
-        known.extend(nearest_chunks(meaning, others, vector, means));
-        fuse::lend(&self.weights.fusion, candidates, |doc| {
-            let near = rows.get(&doc).into_iter().flatten();
-            near.filter_map(|(doc, distance)| Some((*known.get(doc)?, *distance))).collect()
-        });
-        Ok(true)
     }
 
     /// What the meaning finds, in each language by itself where there are two.

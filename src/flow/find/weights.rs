@@ -38,11 +38,6 @@ pub struct Fusion {
     pub abroad: f64,
     /// What the memories that one resembles most have of its score.
     pub likes: f64,
-    /// What the memories next to one in a row lend to its cosine. As with the words, what was said just before and after
-    /// tells what is spoken of.
-    pub next: f64,
-    /// The same of the ones behind those.
-    pub next_but_one: f64,
     /// What the whole question counts where it stands as it was typed, as a share of the range of all scores.
     pub run: f64,
     /// The same where it is the title.
@@ -63,8 +58,6 @@ impl Fusion {
         centred_cjk: 1.0,
         abroad: 0.3,
         likes: 0.35,
-        next: 0.0,
-        next_but_one: 0.0,
         run: 1.0,
         named: 1.0,
         lift: 1.0,
@@ -72,7 +65,7 @@ impl Fusion {
     };
 
     /// All of them by name, to be varied.
-    pub fn each(&mut self) -> [(&'static str, &mut f64); 13] {
+    pub fn each(&mut self) -> [(&'static str, &mut f64); 11] {
         [
             ("meaning", &mut self.meaning),
             ("meaning_cjk", &mut self.meaning_cjk),
@@ -81,8 +74,6 @@ impl Fusion {
             ("centred_cjk", &mut self.centred_cjk),
             ("abroad", &mut self.abroad),
             ("likes", &mut self.likes),
-            ("next", &mut self.next),
-            ("next_but_one", &mut self.next_but_one),
             ("run", &mut self.run),
             ("named", &mut self.named),
             ("lift", &mut self.lift),

@@ -19,7 +19,7 @@ pub use state::{Embedded, Failed, MeaningState, catch_up, state};
 use super::models::Choice;
 use super::vault::Vault;
 use crate::catalog::{Catalog, DocId};
-use crate::index::search::{Address, Addresses};
+use crate::index::search::Address;
 use crate::index::vectors::{Form, Row, Scores, Script, Vectors};
 use crate::model::access::Access;
 use crate::model::fault::Fault;
@@ -127,7 +127,6 @@ pub struct Meaning {
     /// Which of `rows` each row of the store is the vector of: `owners[starts[row]..starts[row + 1]]`.
     owners: Vec<u32>,
     starts: Vec<u32>,
-    addresses: Addresses,
     pending: u64,
     barred: u64,
 }
@@ -145,8 +144,7 @@ impl Meaning {
     ) -> Result<Meaning, Fault> {
         let store = Vectors::open(&store_at(&stores(vault), form), form)?;
         let Survey { rows, pending, barred, .. } = survey(&pair.catalog, &store, model)?;
-        let addresses = pair.text.addresses()?;
-        let places = addresses.of(rows.iter().map(|(doc, ord, _)| (*doc, *ord)));
+        let places = pair.text.addresses()?.of(rows.iter().map(|(doc, ord, _)| (*doc, *ord)));
         let mut starts = vec![0u32; store.row_count() + 1];
         rows.iter().for_each(|(_, _, row)| starts[row.0 as usize + 1] += 1);
         (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
@@ -156,7 +154,7 @@ impl Meaning {
             owners[*place as usize] = at;
             *place += 1;
         }
-        Ok(Meaning { store, rows, places, owners, starts, addresses, pending, barred })
+        Ok(Meaning { store, rows, places, owners, starts, pending, barred })
     }
 
     /// Calls `each` with the vectors of a document's chunks: of one that has very many, the first ones. `vector` is
@@ -174,11 +172,6 @@ impl Meaning {
         let mut sum: Vec<f32> = Vec::new();
         self.each_of(doc, &mut Vec::new(), |vector| add(&mut sum, vector));
         unit(sum)
-    }
-
-    /// Where the chunks are in the text index.
-    pub(super) fn addresses(&self) -> &Addresses {
-        &self.addresses
     }
 
     /// Reads the vector of a chunk. Says whether it has one.

@@ -140,8 +140,7 @@ pub(super) fn possible(vault: &Vault<'_>, what: &str, effects: &[Effect]) -> Res
 fn put_away(vault: &Vault<'_>, path: &VaultPath, kept: &Path) -> Option<PathBuf> {
     let depth = Path::new(path.as_str()).components().count();
     let directory = kept.ends_with(path.as_str()).then(|| kept.ancestors().nth(depth))??;
-    let trash = vault.repo.git_dir().join("runebook/trash");
-    let place = trash.join(directory.file_name()?);
+    let place = remove::trash(vault).join(directory.file_name()?);
     // Links in between would lead elsewhere.
     let real = place.symlink_metadata().is_ok_and(|data| data.is_dir());
     let kept = files::place(&place, path).ok().filter(|_| real)?;

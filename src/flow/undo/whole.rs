@@ -78,7 +78,10 @@ impl<'v, 'r> Whole<'v, 'r> {
         let place = files::place(root, path)?;
         let aside = match &self.aside {
             Some(aside) => aside.clone(),
-            None => self.aside.insert(self.make_aside().map_err(self.io(path))?).clone(),
+            None => {
+                let aside = remove::in_trash(self.vault, "undo-").map_err(self.io(path))?.keep();
+                self.aside.insert(aside).clone()
+            }
         };
         let mut now = aside.join(self.steps.len().to_string());
         match std::fs::rename(&place, &now) {
@@ -93,12 +96,6 @@ impl<'v, 'r> Whole<'v, 'r> {
         self.did(Step::Renamed { path: path.clone(), was: place, now });
         remove::remove_empty_parents(root, path);
         Ok(())
-    }
-
-    fn make_aside(&self) -> std::io::Result<PathBuf> {
-        let trash = self.vault.repo.git_dir().join("runebook/trash");
-        std::fs::create_dir_all(&trash)?;
-        Ok(tempfile::Builder::new().prefix("undo-").tempdir_in(&trash)?.keep())
     }
 
     /// All is done: what was taken away goes.
